@@ -146,6 +146,8 @@ static uint32_t take_recovered(struct iso_ddl_words *words, struct iso_ddl_effec
     }
     if (!database && !iso_ddl_pass(words, "table"))
         return 0;
+    if (!database && iso_ddl_pass(words, "by")) /* a job, which says nothing of its table */
+        return add_effect(effects, 0, effect, ISO_TABLE_REPLACED);
     while (take_name(words, &effect)) {
         if (iso_ddl_pass(words, "to"))
             take_new_name(words, &effect);

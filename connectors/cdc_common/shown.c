@@ -174,6 +174,19 @@ bool iso_shown_take(struct iso_shown *shown, struct iso_json_text name, const st
     return true;
 }
 
+void iso_shown_complete(struct iso_shown *shown, struct iso_json_text name, struct iso_row *row)
+{
+    const struct iso_shown_table *table = find_table(shown, name);
+    for (uint32_t i = table->first; i != ISO_NONE; i = shown->columns[i].next) {
+        const char *column = shown->texts.bytes + shown->columns[i].name;
+        if (iso_row_find(row, column, shown->columns[i].length))
+            continue;
+        struct iso_cell *cell = iso_row_add(row, column, shown->columns[i].length);
+        cell->kind = ISO_CELL_UNKNOWN;
+        cell->is_doubted = true;
+    }
+}
+
 enum iso_column_coverage iso_shown_find(const struct iso_shown *shown, struct iso_json_text table,
                                         struct iso_json_text column)
 {

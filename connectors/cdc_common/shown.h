@@ -42,6 +42,9 @@ typedef void iso_shown_changed(void *context, const char *name, size_t length);
 bool iso_shown_take(struct iso_shown *shown, struct iso_json_text table, const struct iso_row *row,
                     iso_shown_changed *changed, void *context);
 
+/* Adds those of the table's columns that the row lacks, as unknown; their names are the shown's. */
+void iso_shown_complete(struct iso_shown *shown, struct iso_json_text table, struct iso_row *row);
+
 /* Coverage of a column by the rows so far: any value but ISO_COLUMN_UNLISTED. */
 enum iso_column_coverage iso_shown_find(const struct iso_shown *shown, struct iso_json_text table,
                                         struct iso_json_text column);

@@ -138,6 +138,15 @@ static const char *read_line(struct ticdc *ticdc, struct lines *lines)
 
 /* ---- rows ---- */
 
+/* What is base64, else. */
+static bool may_be_hexadecimal(struct iso_json_text text)
+{
+    bool may = text.length && text.length % 2 == 0;
+    for (size_t i = 0; may && i < text.length; i++)
+        may = (text.at[i] >= '0' && text.at[i] <= '9') || (text.at[i] >= 'a' && text.at[i] <= 'f');
+    return may;
+}
+
 static enum iso_status fill_row(struct ticdc *ticdc, struct iso_row *row,
                                 const struct ticdc_table *table, uint32_t first,
                                 struct iso_error *error)
@@ -149,8 +158,10 @@ static enum iso_status fill_row(struct ticdc *ticdc, struct iso_row *row,
         struct iso_cell *cell = iso_row_add(row, table->columns[i].name, table->columns[i].length);
         const char *type = table->columns[i].type;
         cell->value = ticdc_value_of((struct iso_json_text){type, strlen(type)});
-        if (cell->value.kind == ISO_VALUE_BYTES) /* hexadecimal or base64: no message says which */
+        if (cell->value.kind == ISO_VALUE_BYTES) { /* no message says which of both it is */
             cell->value.kind = ISO_VALUE_ANY;
+            cell->is_doubted = may_be_hexadecimal(field->text);
+        }
         if (field->is_null)
             continue;
         if (!iso_utf8_valid((const uint8_t *)field->text.at, field->text.length))
@@ -223,7 +234,7 @@ static enum iso_status decode_fields(struct ticdc *ticdc, const struct iso_messa
     change.created = operation == 'I' && !updates;
     change.has_now = operation != 'D';
     change.has_old = !change.has_now;
-    const struct ticdc_index *key = ticdc_table_key(table);
+    const struct ticdc_index *key = ticdc_table_key(table, NULL);
     ticdc->key_count = 0;
     for (uint32_t i = 0; key && i < key->count; i++)
         if (!ticdc_add_key(ticdc, (struct iso_json_text){key->columns[i], strlen(key->columns[i])}))

@@ -65,13 +65,66 @@ static bool is_covered(const struct ticdc *ticdc, const struct iso_row_name *tab
     return iso_table_listed(ticdc->tables, table->name.at, table->name.length);
 }
 
-/* The table by its name; `schema`: empty where the statement does not say. */
-static const struct iso_row_name *find_table(struct ticdc *ticdc, const struct ticdc_ddl *ddl,
-                                             struct iso_events *events, struct iso_json_text schema,
+/* Makes the names those that rows have: a statement may write them in other letters, leave the
+ * database out, or, where it names a job, the table. */
+static void spell_name(const struct ticdc *ticdc, const struct ticdc_ddl *ddl,
+                       struct iso_json_text *schema, struct iso_json_text *table)
+{
+    if (!schema->length || iso_ddl_same_name(*schema, ddl->database)) {
+        if (!schema->length && !table->length)
+            *table = ddl->table;
+        *schema = ddl->database;
+    }
+    if (!table->length)
+        return;
+    const struct ticdc_table *known = ticdc_tables_at(&ticdc->known, *schema, *table, UINT64_MAX);
+    if (iso_ddl_same_name(*schema, ddl->database) && iso_ddl_same_name(*table, ddl->table)) {
+        *table = ddl->table;
+    } else if (known) {
+        *schema = (struct iso_json_text){known->database, strlen(known->database)};
+        *table = (struct iso_json_text){known->table, strlen(known->table)};
+    }
+}
+
+static bool is_same(struct iso_json_text one, struct iso_json_text other)
+{
+    return one.length == other.length && !memcmp(one.at, other.at, one.length);
+}
+
+/* A table that only got other letters is not emptied; its rows nobody has told under them. */
+static uint32_t spell_names(const struct ticdc *ticdc, const struct ticdc_ddl *ddl,
+                            struct iso_ddl_effect *effects, uint32_t count)
+{
+    uint32_t kept = 0;
+    for (uint32_t i = 0; i < count; i++) {
+        struct iso_ddl_effect *effect = &effects[i];
+        if (effect->is_all)
+            continue;
+        spell_name(ticdc, ddl, &effect->schema, &effect->table);
+        if (!effect->from_table.length)
+            continue;
+        spell_name(ticdc, ddl, &effect->from_schema, &effect->from_table);
+        if (is_same(effect->from_schema, effect->schema) &&
+            is_same(effect->from_table, effect->table))
+            effect->from_table.length = 0;
+    }
+    for (uint32_t i = 0; i < count; i++) {
+        bool drop = false;
+        for (uint32_t j = 0; j < count && effects[i].change == ISO_TABLE_EMPTIED; j++)
+            drop |= effects[j].change == ISO_TABLE_REPLACED &&
+                    is_same(effects[i].schema, effects[j].schema) &&
+                    is_same(effects[i].table, effects[j].table);
+        if (!drop)
+            effects[kept++] = effects[i];
+    }
+    return kept;
+}
+
+static const struct iso_row_name *find_table(struct ticdc *ticdc, struct iso_events *events,
+                                             struct iso_json_text schema,
                                              struct iso_json_text table)
 {
-    return iso_row_names_find(&ticdc->names, &events->block.atoms,
-                              schema.length ? schema : ddl->database, table);
+    return iso_row_names_find(&ticdc->names, &events->block.atoms, schema, table);
 }
 
 /* False: the table is none to be looked at. */
@@ -86,7 +139,7 @@ static bool add_effect(struct ticdc *ticdc, const struct iso_message *message,
     event.operation = empties ? 0 : (uint8_t)effect->change;
     if (effect->from_table.length) {
         const struct iso_row_name *from =
-            find_table(ticdc, ddl, events, effect->from_schema, effect->from_table);
+            find_table(ticdc, events, effect->from_schema, effect->from_table);
         event.key = is_covered(ticdc, from) ? from->atom : ISO_ABSENT;
     }
     if (effect->is_all) {
@@ -94,8 +147,7 @@ static bool add_effect(struct ticdc *ticdc, const struct iso_message *message,
         iso_events_add(events, &event);
         return true;
     }
-    const struct iso_row_name *table =
-        find_table(ticdc, ddl, events, effect->schema, effect->table);
+    const struct iso_row_name *table = find_table(ticdc, events, effect->schema, effect->table);
     event.table = table->atom;
     if (effect->table.length && !is_covered(ticdc, table))
         return false;
@@ -105,8 +157,17 @@ static bool add_effect(struct ticdc *ticdc, const struct iso_message *message,
 
 static bool is_of(const struct iso_ddl_effect *effect, const struct ticdc_ddl *ddl)
 {
-    return (!effect->schema.length || iso_ddl_same_name(effect->schema, ddl->database)) &&
-           iso_ddl_same_name(effect->table, ddl->table);
+    return is_same(effect->schema, ddl->database) && is_same(effect->table, ddl->table);
+}
+
+/* Whether the statement changes what a table is, and leaves its rows. */
+static bool alters(struct iso_json_text sql)
+{
+    struct iso_ddl_words words = iso_ddl_words_of(sql);
+    if (iso_ddl_pass(&words, "alter"))
+        return true;
+    bool of_index = iso_ddl_pass(&words, "create") || iso_ddl_pass(&words, "drop");
+    return of_index && (iso_ddl_pass(&words, "unique") || iso_ddl_pass(&words, "index"));
 }
 
 /* Rows of a table with another key, or whose key has a column of another type, have other names;
@@ -115,8 +176,7 @@ static uint32_t rename_rows(const struct ticdc *ticdc, const struct ticdc_ddl *d
                             struct iso_ddl_effect *effects, uint32_t count)
 {
     const struct ticdc_table *after = ddl->after, *before = ddl->before;
-    struct iso_ddl_words words = iso_ddl_words_of(ddl->sql);
-    if (!ddl->table.length || !ddl->commit_ts || !iso_ddl_pass(&words, "alter"))
+    if (!ddl->table.length || !ddl->commit_ts || !alters(ddl->sql))
         return count;
     if (!after)
         after = ticdc_tables_at(&ticdc->known, ddl->database, ddl->table, ddl->commit_ts);
@@ -138,7 +198,8 @@ void ticdc_add_ddl(struct ticdc *ticdc, const struct iso_message *message,
                    const struct ticdc_ddl *ddl, struct iso_events *events)
 {
     struct iso_ddl_effect effects[ISO_DDL_EFFECTS_MAX];
-    uint32_t count = iso_ddl_effects(ddl->sql, effects), added = 0;
+    uint32_t count = spell_names(ticdc, ddl, effects, iso_ddl_effects(ddl->sql, effects)),
+             added = 0;
     count = rename_rows(ticdc, ddl, effects, add_columns(ticdc, ddl, effects, count));
     if (!count && ddl->empties && ddl->table.length)
         effects[count++] = (struct iso_ddl_effect){
@@ -152,7 +213,7 @@ void ticdc_add_ddl(struct ticdc *ticdc, const struct iso_message *message,
     if (added || ticdc_pass_over(ticdc, message, ddl->database, ddl->table, events))
         return;
     struct iso_event event = iso_event_of(message, ISO_EVENT_SCHEMA);
-    event.table = find_table(ticdc, ddl, events, ddl->database, ddl->table)->atom;
+    event.table = find_table(ticdc, events, ddl->database, ddl->table)->atom;
     event.flags = ISO_EVENT_HAS_CTS;
     event.cts.physical = ddl->commit_ts;
     iso_events_add(events, &event);

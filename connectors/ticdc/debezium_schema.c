@@ -34,6 +34,59 @@ static void read_parameters(struct iso_json *json, struct debezium_column *colum
     }
 }
 
+static struct iso_json_text text_of(const char *text)
+{
+    return (struct iso_json_text){text, strlen(text)};
+}
+
+/* How Connect calls what TiDB's types become: each says the other where a message lacks it, as
+ * without tidb_type (enable-tidb-extension=false) or without a schema. */
+static const struct pair {
+    const char *name, *type;
+} pairs[] = {{"io.debezium.time.Date", "date"},
+             {"io.debezium.time.Timestamp", "datetime"},
+             {"io.debezium.time.MicroTimestamp", "datetime"},
+             {"io.debezium.time.ZonedTimestamp", "timestamp"},
+             {"io.debezium.time.MicroTime", "time"},
+             {"io.debezium.data.Json", "json"},
+             {"io.debezium.data.Enum", "enum"},
+             {"io.debezium.data.EnumSet", "set"},
+             {"io.debezium.data.Bits", "bit"},
+             {"boolean", "bit"},
+             {"int64", "bigint"},
+             {"float", "float"},
+             {"double", "double"}};
+enum { PAIRS = sizeof pairs / sizeof *pairs, MICROS_PAIR = 2 };
+
+static struct iso_json_text type_of(const struct iso_connect_type *said)
+{
+    struct iso_json_text name = said->name.length ? said->name : said->type;
+    for (size_t i = 0; i < PAIRS; i++)
+        if (iso_payload_is(name, pairs[i].name, strlen(pairs[i].name)))
+            return text_of(pairs[i].type);
+    return (struct iso_json_text){"", 0};
+}
+
+/* What values of a type that a statement defines are; the same with more than three places of a
+ * second. */
+static struct iso_value_type value_of(struct iso_json_text type)
+{
+    struct iso_connect_type said = {.type = {"", 0}, .name = {"", 0}, .source = {"", 0}};
+    struct iso_ddl_words words = iso_ddl_words_of(type);
+    size_t i = 0;
+    if (!iso_ddl_next(&words))
+        return (struct iso_value_type){ISO_VALUE_ANY, false, 0};
+    while (i < PAIRS && !iso_ddl_is(&words, pairs[i].type))
+        i++;
+    if (i < PAIRS && i + 1 == MICROS_PAIR && iso_ddl_pass(&words, "(") && iso_ddl_next(&words))
+        i += *words.token.at > '3';
+    if (i < PAIRS)
+        said.name = said.type = text_of(pairs[i].name);
+    if (i < PAIRS && !strchr(pairs[i].name, '.'))
+        said.name.length = 0;
+    return iso_value_type_of(&said);
+}
+
 /* {"tidb_type":"int","type":"int32","optional":true,"field":"v","default":7} */
 static void read_column(struct iso_json *json, struct debezium_schema *schema)
 {
@@ -61,6 +114,10 @@ static void read_column(struct iso_json *json, struct debezium_schema *schema)
             iso_json_skip(json);
     }
     column.value = iso_value_type_of(&said);
+    if (!column.type.length)
+        column.type = type_of(&said);
+    else if (column.value.kind == ISO_VALUE_ANY)
+        column.value = value_of(column.type);
     ISO_GROW(schema->columns, schema->count, schema->capacity);
     schema->columns[schema->count++] = column;
 }
@@ -155,7 +212,8 @@ static bool find_said(const struct debezium_schema *schema, const struct ticdc_t
             column->fallback.kind != ISO_CELL_UNKNOWN && column->fallback.kind != ISO_CELL_NULL;
         said->fallback = &column->fallback;
     } else if (said->defined) {
-        said->type = (struct iso_json_text){said->defined->type, strlen(said->defined->type)};
+        said->type = text_of(said->defined->type);
+        said->value = value_of(said->type);
         said->nullable = said->defined->nullable;
         said->has_default = said->defined->fallback;
     }
@@ -178,9 +236,10 @@ static bool may_be_null(const struct said *said, const struct iso_cell *cell)
     const struct iso_cell *fallback = said->fallback;
     if (!fallback || fallback->kind != cell->kind)
         return true; /* written in another way: nothing says that they differ */
-    if (cell->kind == ISO_CELL_INTEGER)
-        return cell->bits == fallback->bits && cell->negative == fallback->negative;
-    if (cell->kind == ISO_CELL_TEXT && !said->labels.at)
+    if (cell->kind == ISO_CELL_INTEGER) /* the default went through a double */
+        return cell->negative == fallback->negative &&
+               (double)(int64_t)cell->bits == (double)(int64_t)fallback->bits;
+    if (cell->kind == ISO_CELL_TEXT && !said->labels.at && !is_of(said, "timestamp"))
         return cell->length == fallback->length &&
                !memcmp(cell->text, fallback->text, cell->length);
     return true;
@@ -311,18 +370,6 @@ static bool set_value(const struct said *said, struct ticdc *ticdc, struct iso_c
     return true;
 }
 
-/* Whether clients name a row by other words than the encoder has: dates are counted, moments are
- * in UTC, and decimals went through a double. */
-static bool is_named_otherwise(const struct said *said)
-{
-    static const char *const types[] = {"date",    "datetime", "time",  "timestamp", "decimal",
-                                        "numeric", "dec",      "fixed", "float",     "double"};
-    for (size_t i = 0; i < sizeof types / sizeof *types; i++)
-        if (is_of(said, types[i]))
-            return true;
-    return false;
-}
-
 static bool is_key(const struct ticdc *ticdc, const struct iso_cell *cell)
 {
     for (uint32_t i = 0; i < ticdc->key_count; i++)
@@ -331,20 +378,37 @@ static bool is_key(const struct ticdc *ticdc, const struct iso_cell *cell)
     return false;
 }
 
+/* The default of a binary column comes twice, in base64 and as it is: what the row has is not
+ * known. */
+static bool drop_twins(struct iso_row *row)
+{
+    uint32_t kept = 0;
+    for (uint32_t i = 0; i < row->count; i++) {
+        struct iso_cell *last = kept ? &row->cells[kept - 1] : NULL, *cell = &row->cells[i];
+        if (last && last->name_length == cell->name_length &&
+            iso_bytes_equal(last->name, cell->name, cell->name_length))
+            last->kind = ISO_CELL_UNKNOWN;
+        else
+            row->cells[kept++] = *cell;
+    }
+    bool dropped = kept < row->count;
+    row->count = kept;
+    return dropped;
+}
+
 bool debezium_schema_apply(const struct debezium_schema *schema, const struct ticdc_table *table,
                            struct ticdc *ticdc, struct iso_row *row)
 {
-    bool lossy = false;
+    bool lossy = drop_twins(row);
     for (uint32_t i = 0; i < row->count; i++) {
         struct iso_cell *cell = &row->cells[i];
         struct said said;
         bool is_said = find_said(schema, table, cell, i, &said);
         if (is_key(ticdc, cell)) {
-            cell->is_doubted =
-                is_said && (is_named_otherwise(&said) || !set_value(&said, ticdc, cell));
+            cell->is_doubted = is_said && !set_value(&said, ticdc, cell);
             continue;
         }
-        if (is_said && set_value(&said, ticdc, cell))
+        if (cell->kind != ISO_CELL_UNKNOWN && is_said && set_value(&said, ticdc, cell))
             continue;
         cell->kind = ISO_CELL_UNKNOWN;
         cell->is_doubted = lossy = true;

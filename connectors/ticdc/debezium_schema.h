@@ -14,7 +14,7 @@
 
 struct debezium_column {
     struct iso_json_text name;
-    struct iso_json_text type; /* "bigint unsigned" */
+    struct iso_json_text type; /* "bigint unsigned", or what Connect's type shows of it */
     struct iso_json_text labels;
     struct iso_value_type value;
     struct iso_cell fallback; /* its default; ISO_CELL_UNKNOWN: it has none */

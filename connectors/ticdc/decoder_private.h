@@ -48,6 +48,7 @@ enum ticdc_compression { TICDC_PLAIN, TICDC_LZ4, TICDC_SNAPPY };
 /* Schemas of tables (tables.h). */
 struct ticdc_tables {
     uint32_t count, latest;
+    bool has_caseless; /* columns whose texts are equal whatever their case */
     struct ticdc_table **list;
 };
 
@@ -74,7 +75,7 @@ struct ticdc {
     struct iso_text told; /* tables that are passed over, and columns, "table#column", that lose
                              values; NUL behind each */
     enum iso_row_identity identity;
-    bool unreported, one_zone; /* the options */
+    bool unreported, one_zone, caseless; /* the options */
     struct iso_marker marker;
     struct iso_cells cells;
     enum ticdc_compression compression;
@@ -166,7 +167,8 @@ bool ticdc_is_left_out(const struct ticdc *ticdc, const char *table, size_t leng
 bool ticdc_lose_zones(struct ticdc *ticdc, const struct ticdc_change *change);
 /* Tells of each column of the new row that lost its value, once. */
 void ticdc_tell_lost(struct ticdc *ticdc, const struct iso_message *message,
-                     const struct iso_row_name *table, struct iso_events *events);
+                     const struct ticdc_change *change, const struct iso_row_name *table,
+                     struct iso_events *events);
 /* Why rows cannot be told apart by the key's texts, or NULL. */
 const char *ticdc_key_is_doubted(const struct ticdc *ticdc, const struct iso_row *row);
 

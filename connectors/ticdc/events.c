@@ -169,20 +169,14 @@ static enum iso_status take_after(struct ticdc *ticdc, const struct ticdc_change
                                   struct iso_atoms *atoms, struct iso_event *event,
                                   struct iso_error *error)
 {
-    struct iso_json_text column = {ticdc->value, ticdc->value ? strlen(ticdc->value) : 0};
     if (change->keys_only)
         return ISO_OK;
-    switch (iso_row_value(&ticdc->now, atoms, ticdc->value, &event->after)) {
-    case ISO_ROW_KNOWN:
-        event->flags |= ISO_EVENT_HAS_AFTER;
-        return ISO_OK;
-    case ISO_ROW_NO_COLUMN:
-        return refuse_row(error, change, "the row lacks the column", column);
-    case ISO_ROW_TWICE:
-        return refuse_row(error, change, "a column occurs twice in the row", column);
-    default:
-        return ISO_OK;
-    }
+    enum iso_row_value is = iso_row_value(&ticdc->now, atoms, ticdc->value, &event->after);
+    event->flags |= is == ISO_ROW_KNOWN ? ISO_EVENT_HAS_AFTER : 0;
+    struct iso_json_text column = {ticdc->value, ticdc->value ? strlen(ticdc->value) : 0};
+    return is == ISO_ROW_TWICE
+               ? refuse_row(error, change, "a column occurs twice in the row", column)
+               : ISO_OK;
 }
 
 /* The old row's value, if the message has the old row and not only its key. */
@@ -244,10 +238,6 @@ static enum iso_status add_with_cells(struct ticdc *ticdc, const struct ticdc_ch
     struct iso_atoms *atoms = &events->block.atoms;
     bool moved = change->has_now && change->has_old && row.key != old_key;
     bool known = change->has_old && !moved && ticdc->identity != ISO_IDENTITY_DEFAULT;
-    if (change->keys_only && change->has_now)
-        return refuse_row(error, change,
-                          "a row whose columns were left out, which cells= needs; of table",
-                          change->table);
     if (change->has_now &&
         iso_cells_note(&ticdc->cells, &ticdc->now, &row, events, error) != ISO_OK)
         return error->status;
@@ -282,9 +272,13 @@ static enum iso_status add_row(struct ticdc *ticdc, const struct iso_message *me
              take_key(ticdc, change, table, &ticdc->old, atoms, &old_key, error) != ISO_OK)
         return error->status;
     change->is_lossy |= ticdc_lose_zones(ticdc, change);
+    if (ticdc->cells.on && change->keys_only && change->has_now) { /* what it has is not known */
+        iso_shown_complete(&ticdc->cells.shown, table->name, &ticdc->now);
+        change->is_lossy = true;
+    }
     ticdc_note_types(ticdc, table->name, change->has_now ? &ticdc->now : &ticdc->old);
     if (change->is_lossy && change->has_now)
-        ticdc_tell_lost(ticdc, message, table, events);
+        ticdc_tell_lost(ticdc, message, change, table, events);
     struct iso_event *event =
         start_row(events, message, change, table->atom, change->has_now ? key : old_key);
     if (is_marker(ticdc, table)) {
@@ -309,6 +303,12 @@ static enum iso_status add_row(struct ticdc *ticdc, const struct iso_message *me
     return ISO_OK;
 }
 
+static bool lacks_value(const struct ticdc *ticdc, const struct ticdc_change *change)
+{
+    return ticdc->value && !ticdc->cells.on && change->has_now && !change->keys_only &&
+           !iso_row_find(&ticdc->now, ticdc->value, strlen(ticdc->value));
+}
+
 enum iso_status ticdc_add_row(struct ticdc *ticdc, const struct iso_message *message,
                               const struct ticdc_change *change, struct iso_events *events,
                               struct iso_error *error)
@@ -324,6 +324,8 @@ enum iso_status ticdc_add_row(struct ticdc *ticdc, const struct iso_message *mes
         is_marker(ticdc, table) ? NULL : ticdc_settle_key(ticdc, change, table->name);
     if (!unknown)
         unknown = ticdc_key_is_doubted(ticdc, change->has_now ? &ticdc->now : &ticdc->old);
+    if (!unknown && !is_marker(ticdc, table) && lacks_value(ticdc, change))
+        unknown = "its rows do not have the column of value=COLUMN of its source";
     if (!unknown)
         return add_row(ticdc, message, &own, table, events, error);
     ticdc_leave_out(ticdc, message, table, unknown, events);

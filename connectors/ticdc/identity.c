@@ -75,6 +75,17 @@ static uint32_t count_parts(struct iso_json_text list)
     return count;
 }
 
+/* The column's name as the row has it. */
+static struct iso_json_text spelt(const struct iso_row *row, struct iso_json_text name)
+{
+    for (uint32_t i = 0; i < row->count; i++) {
+        struct iso_json_text own = {row->cells[i].name, row->cells[i].name_length};
+        if (iso_ddl_same_name(own, name))
+            return own;
+    }
+    return name;
+}
+
 /* Whether these are the columns that the message names as its key's, or some of the row's if it
  * names none. */
 static bool are_of_message(const struct ticdc *ticdc, const struct iso_row *row,
@@ -83,7 +94,7 @@ static bool are_of_message(const struct ticdc *ticdc, const struct iso_row *row,
     if (ticdc->key_count && count_parts(columns) != ticdc->key_count)
         return false;
     while (columns.length) {
-        struct iso_json_text column = take_part(&columns, ';');
+        struct iso_json_text column = spelt(row, take_part(&columns, ';'));
         if (ticdc->key_count ? !is_among(ticdc, column)
                              : !iso_row_find(row, column.at, column.length))
             return false;
@@ -102,7 +113,7 @@ static bool take_option(struct ticdc *ticdc, const struct iso_row *row, struct i
         if (!named && !are_of_message(ticdc, row, entry))
             continue;
         for (ticdc->key_count = 0; entry.length;)
-            ticdc_add_key(ticdc, take_part(&entry, ';'));
+            ticdc_add_key(ticdc, spelt(row, take_part(&entry, ';')));
         return true;
     }
     return false;
@@ -127,9 +138,38 @@ static void take_index(struct ticdc *ticdc, const struct ticdc_index *index)
         ticdc_add_key(ticdc, text_of(index->columns[i]));
 }
 
-static const char *take_schema(struct ticdc *ticdc, const struct ticdc_table *schema)
+static const char *const no_case =
+    "a text in its key is equal to others that differ in case: set collation=ci of its source";
+
+/* As of the row. */
+static const struct ticdc_table *find_schema(const struct ticdc *ticdc,
+                                             const struct ticdc_change *change)
 {
-    const struct ticdc_index *key = schema && !ticdc->key_count ? ticdc_table_key(schema) : NULL;
+    return ticdc_tables_at(&ticdc->known, change->database, change->table,
+                           change->has_commit ? change->commit_ts : UINT64_MAX);
+}
+
+/* NULL, or that clients may write a key in other letters than the row has. */
+static const char *check_case(const struct ticdc *ticdc, const struct ticdc_change *change)
+{
+    bool caseless = false;
+    if (ticdc->caseless || !ticdc->known.has_caseless)
+        return NULL;
+    const struct ticdc_table *schema = find_schema(ticdc, change);
+    for (uint32_t i = 0; schema && i < ticdc->key_count; i++) {
+        struct iso_cell cell = {.name = ticdc->key_names[i].at,
+                                .name_length = (uint32_t)ticdc->key_names[i].length};
+        const struct ticdc_column *column = ticdc_table_column(schema, &cell, i);
+        caseless |= column && ticdc_column_is_caseless(column);
+    }
+    return caseless ? no_case : NULL;
+}
+
+static const char *take_schema(struct ticdc *ticdc, const struct iso_row *row,
+                               const struct ticdc_table *schema)
+{
+    const struct ticdc_index *key =
+        schema && !ticdc->key_count ? ticdc_table_key(schema, row) : NULL;
     if (!ticdc->key_count && !key)
         return no_key;
     for (uint32_t i = 0; schema && !key && i < schema->index_count; i++)
@@ -144,10 +184,9 @@ static const char *take_schema(struct ticdc *ticdc, const struct ticdc_table *sc
 const char *ticdc_settle_key(struct ticdc *ticdc, const struct ticdc_change *change,
                              struct iso_json_text table)
 {
-    if (ticdc->key_option && take_option(ticdc, change->has_now ? &ticdc->now : &ticdc->old, table))
-        return NULL;
-    if (ticdc->key_count == 1 || (change->is_ordered && ticdc->key_count))
-        return NULL;
-    uint64_t at = change->has_commit ? change->commit_ts : UINT64_MAX;
-    return take_schema(ticdc, ticdc_tables_at(&ticdc->known, change->database, change->table, at));
+    const struct iso_row *row = change->has_now ? &ticdc->now : &ticdc->old;
+    bool is_settled = (ticdc->key_option && take_option(ticdc, row, table)) ||
+                      ticdc->key_count == 1 || (change->is_ordered && ticdc->key_count);
+    const char *unknown = is_settled ? NULL : take_schema(ticdc, row, find_schema(ticdc, change));
+    return unknown ? unknown : check_case(ticdc, change);
 }

@@ -227,6 +227,11 @@ static enum iso_status read_row(struct ticdc *ticdc, struct iso_row *row, bool k
     iso_json_shape_enter(json, &row->shape);
     while (iso_json_shape_member(json, &row->shape, NULL, &name, &meaning)) {
         struct column column = {0};
+        if (!keys && iso_json_peek(json) != ISO_JSON_OBJECT && json->code == ISO_JSON_FINE)
+            return iso_error_set(error, ISO_BAD_INPUT,
+                                 "the row before has no column of the name it gives: TiCDC's new "
+                                 "architecture writes it so with only-output-updated-columns=true: "
+                                 "expected only-output-updated-columns=false");
         uint32_t number = row->count;
         if (read_column(ticdc, json, number, iso_row_add(row, name.at, name.length), &column,
                         error) != ISO_OK)

@@ -70,7 +70,8 @@ static enum iso_status finish_row(struct ticdc *ticdc, const struct iso_message 
                              simple->database.at,
                              simple->table.length < 100 ? (int)simple->table.length : 100,
                              simple->table.at, (unsigned long long)simple->schema_version);
-    const struct ticdc_index *key = ticdc_table_key(table);
+    const struct ticdc_index *key =
+        ticdc_table_key(table, change.has_now ? &ticdc->now : &ticdc->old);
     for (uint32_t i = 0; key && i < key->count; i++)
         if (!ticdc_add_key(ticdc, text_of(key->columns[i])))
             return ticdc_too_many_keys(error);

@@ -93,6 +93,7 @@ static struct iso_decoder *create(const struct iso_decoder_options *options,
     ticdc->identity = options->identity;
     ticdc->unreported = options->unreported;
     ticdc->one_zone = options->one_zone;
+    ticdc->caseless = options->caseless;
     iso_marker_init(&ticdc->marker, options->marker);
     iso_cells_init(&ticdc->cells, options->cells);
     ticdc->decoder.cells = ticdc->names.marks = ticdc->cells.on;

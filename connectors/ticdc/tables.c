@@ -5,6 +5,7 @@
 #include <strings.h>
 
 #include "base/memory.h"
+#include "connectors/cdc_common/ddl_words.h"
 
 struct ticdc_table *ticdc_table_new(void)
 {
@@ -68,6 +69,32 @@ struct ticdc_column *ticdc_table_add_column(struct ticdc_table *table, struct is
     return column;
 }
 
+static const char collate[] = " COLLATE";
+
+bool ticdc_column_is_caseless(const struct ticdc_column *column)
+{
+    return strstr(column->type, collate);
+}
+
+void ticdc_column_collate(struct ticdc_column *column, struct iso_json_text collation)
+{
+    static const char *const texts[] = {"char", "varchar", "text", "tinytext",
+                                        "mediumtext", "longtext", "enum", "set"};
+    struct iso_ddl_words words =
+        iso_ddl_words_of((struct iso_json_text){column->type, strlen(column->type)});
+    bool is_text = false, ends = collation.length > 3 &&
+                                 !strncasecmp(collation.at + collation.length - 3, "_ci", 3);
+    if (!ends || ticdc_column_is_caseless(column) || !iso_ddl_next(&words))
+        return;
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
+        is_text |= iso_ddl_is(&words, texts[i]);
+    if (!is_text)
+        return;
+    size_t length = strlen(column->type);
+    column->type = iso_reallocate(column->type, length + sizeof collate);
+    memcpy(column->type + length, collate, sizeof collate);
+}
+
 struct ticdc_index *ticdc_table_add_index(struct ticdc_table *table, bool primary, bool nullable)
 {
     table->indexes =
@@ -92,14 +119,25 @@ void ticdc_table_drop_index(struct ticdc_table *table, uint32_t index)
     table->index_count--;
 }
 
-const struct ticdc_index *ticdc_table_key(const struct ticdc_table *table)
+static bool has_columns(const struct iso_row *row, const struct ticdc_index *index)
+{
+    bool has = true;
+    for (uint32_t i = 0; row && has && i < index->count; i++)
+        has = iso_row_find(row, index->columns[i], strlen(index->columns[i]));
+    return has;
+}
+
+const struct ticdc_index *ticdc_table_key(const struct ticdc_table *table,
+                                          const struct iso_row *row)
 {
     const struct ticdc_index *found = NULL;
     for (uint32_t i = 0; i < table->index_count; i++) {
         const struct ticdc_index *index = &table->indexes[i];
-        if (index->primary && index->count)
+        if (!index->count || !has_columns(row, index))
+            continue;
+        if (index->primary)
             return index;
-        if (!found && index->count && !index->nullable)
+        if (!index->nullable && (!found || index->count < found->count))
             found = index;
     }
     return found;
@@ -113,7 +151,8 @@ static const struct ticdc_column *column_of(const struct ticdc_table *table, con
 
 bool ticdc_table_has_other_key(const struct ticdc_table *before, const struct ticdc_table *after)
 {
-    const struct ticdc_index *one = ticdc_table_key(before), *other = ticdc_table_key(after);
+    const struct ticdc_index *one = ticdc_table_key(before, NULL),
+                             *other = ticdc_table_key(after, NULL);
     if (!one || !other || one->count != other->count)
         return one || other;
     for (uint32_t i = 0; i < one->count; i++) {
@@ -126,11 +165,18 @@ bool ticdc_table_has_other_key(const struct ticdc_table *before, const struct ti
     return false;
 }
 
+/* Names of tables do not tell large letters from small ones. */
+static bool is_same(struct iso_json_text name, const char *text)
+{
+    size_t length = strlen(text);
+    return iso_payload_is(name, text, length) ||
+           iso_ddl_same_name(name, (struct iso_json_text){text, length});
+}
+
 static bool is_named(const struct ticdc_table *table, struct iso_json_text database,
                      struct iso_json_text name)
 {
-    return iso_payload_is(database, table->database, strlen(table->database)) &&
-           iso_payload_is(name, table->table, strlen(table->table));
+    return is_same(database, table->database) && is_same(name, table->table);
 }
 
 /* Where the table goes: in the place of the same version, or of the lowest one if there are too
@@ -157,6 +203,8 @@ static uint32_t find_place(const struct ticdc_tables *tables, const struct ticdc
 void ticdc_tables_put(struct ticdc_tables *tables, struct ticdc_table *table)
 {
     assert(table->database && table->table); /* it has its name */
+    for (uint32_t i = 0; i < table->column_count; i++)
+        tables->has_caseless |= ticdc_column_is_caseless(&table->columns[i]);
     uint32_t place = find_place(tables, table);
     assert(place <= tables->count);
     if (place == tables->count) {

@@ -16,7 +16,8 @@ struct ticdc_column {
     uint32_t length;
     enum ticdc_class class;
     bool nullable;
-    char *type;     /* "decimal(10,2)", as the schema has it */
+    char *type;     /* "decimal(10,2)", as the schema has it; of texts that are equal whatever their
+                       case, with " COLLATE" and more behind it */
     char *fallback; /* its default; NULL: it has none, or null */
 };
 
@@ -47,14 +48,19 @@ void ticdc_table_name(struct ticdc_table *table, struct iso_json_text database,
                       struct iso_json_text name);
 struct ticdc_column *ticdc_table_add_column(struct ticdc_table *table, struct iso_json_text name,
                                             struct iso_json_text mysql_type);
+/* The collation of a column that has texts; only one that ends in _ci makes a difference. */
+void ticdc_column_collate(struct ticdc_column *column, struct iso_json_text collation);
+bool ticdc_column_is_caseless(const struct ticdc_column *column);
 /* A unique index, the last one, to which columns are to be added. */
 struct ticdc_index *ticdc_table_add_index(struct ticdc_table *table, bool primary, bool nullable);
 void ticdc_table_add_key(struct ticdc_table *table, struct iso_json_text name);
 void ticdc_table_drop_index(struct ticdc_table *table, uint32_t index);
 
-/* The index that identifies rows: the primary key, else the first unique one without nulls. NULL:
- * there is none. */
-const struct ticdc_index *ticdc_table_key(const struct ticdc_table *table);
+/* The index that identifies rows, as TiCDC chooses its handle: the primary key, else of those that
+ * are unique and never null the first one with the fewest columns. NULL: there is none. `row`: one
+ * that its rows have all columns of, as they have none that is computed; or NULL. */
+const struct ticdc_index *ticdc_table_key(const struct ticdc_table *table,
+                                          const struct iso_row *row);
 
 /* Whether rows may have other names by the second than by the first: another key, or a column of it
  * that is of another type. */

@@ -115,20 +115,25 @@ static void take_default(words *at, struct ticdc_column *column)
         skip_brackets(at);
 }
 
-/* Reads a column's attributes, behind its type, up to the next definition. */
+/* Reads a column's attributes, behind its type, up to the next definition. A column that is
+ * computed when it is read identifies no row. */
 static void take_attributes(words *at, struct ticdc_table *table, uint32_t number)
 {
     struct ticdc_column *column = &table->columns[number];
     words before = *at;
+    bool is_virtual = false;
     while (iso_ddl_next(at)) {
         if (iso_ddl_is(at, ",") || iso_ddl_is(at, ")")) {
             *at = before;
-            return;
+            break;
         }
+        is_virtual = (is_virtual || iso_ddl_is(at, "as")) && !iso_ddl_is(at, "stored");
         if (iso_ddl_is(at, "not"))
             column->nullable &= !iso_ddl_pass(at, "null");
         else if (iso_ddl_is(at, "default"))
             take_default(at, column);
+        else if (iso_ddl_is(at, "collate") && iso_ddl_next(at))
+            ticdc_column_collate(column, at->token);
         else if (iso_ddl_is(at, "("))
             skip_brackets(at);
         else if (iso_ddl_is(at, "primary") || iso_ddl_is(at, "unique")) {
@@ -140,6 +145,7 @@ static void take_attributes(words *at, struct ticdc_table *table, uint32_t numbe
         }
         before = *at;
     }
+    column->nullable |= is_virtual;
 }
 
 static void take_column(words *at, struct ticdc_table *table, struct iso_json_text name)
@@ -239,6 +245,20 @@ static struct ticdc_table *copy_before(const struct ticdc_tables *tables,
     return before ? copy_table(before, commit_ts) : NULL;
 }
 
+/* Of a table's options. */
+static void take_collation(words *at, struct ticdc_table *table)
+{
+    while (iso_ddl_next(at)) {
+        if (!iso_ddl_is(at, "collate"))
+            continue;
+        iso_ddl_pass(at, "=");
+        if (!iso_ddl_next(at))
+            return;
+        for (uint32_t i = 0; i < table->column_count; i++)
+            ticdc_column_collate(&table->columns[i], at->token);
+    }
+}
+
 static void take_create(struct ticdc_tables *tables, words *at, struct iso_json_text database,
                         uint64_t commit_ts)
 {
@@ -271,6 +291,7 @@ static void take_create(struct ticdc_tables *tables, words *at, struct iso_json_
         take_definition(at, table);
     while (iso_ddl_pass(at, ","));
     settle_nulls(table);
+    take_collation(at, table);
     ticdc_tables_put(tables, table);
 }
 

@@ -8,14 +8,17 @@ static void read_text(struct iso_json *json, struct iso_json_text *text)
     ticdc_read_text(json, text);
 }
 
-/* "mysqlType" out of {"mysqlType":"int","charset":"binary",..}. */
-static void read_data_type(struct iso_json *json, struct iso_json_text *type)
+/* Out of {"mysqlType":"int","charset":"binary","collate":"binary",..}. */
+static void read_data_type(struct iso_json *json, struct iso_json_text *type,
+                           struct iso_json_text *collation)
 {
     struct iso_json_text name;
     iso_json_enter_object(json);
     while (json->code == ISO_JSON_FINE && iso_json_member(json, &name)) {
         if (ISO_PAYLOAD_IS(name, "mysqlType"))
             read_text(json, type);
+        else if (ISO_PAYLOAD_IS(name, "collate"))
+            read_text(json, collation);
         else
             iso_json_skip(json);
     }
@@ -23,7 +26,7 @@ static void read_data_type(struct iso_json *json, struct iso_json_text *type)
 
 static void read_simple_column(struct iso_json *json, struct ticdc_table *table)
 {
-    struct iso_json_text name, column = {"", 0}, type = {"", 0};
+    struct iso_json_text name, column = {"", 0}, type = {"", 0}, collation = {"", 0};
     const char *start = json->at;
     bool nullable = true;
     iso_json_enter_object(json);
@@ -33,14 +36,17 @@ static void read_simple_column(struct iso_json *json, struct ticdc_table *table)
         else if (ISO_PAYLOAD_IS(name, "nullable"))
             iso_json_boolean(json, &nullable);
         else if (ISO_PAYLOAD_IS(name, "dataType"))
-            read_data_type(json, &type);
+            read_data_type(json, &type, &collation);
         else
             iso_json_skip(json);
     }
     if (json->code == ISO_JSON_FINE && !column.length)
         iso_json_fail(json, ISO_JSON_UNEXPECTED, start, "a column with a name");
-    else if (json->code == ISO_JSON_FINE)
-        ticdc_table_add_column(table, column, type)->nullable = nullable;
+    if (json->code != ISO_JSON_FINE)
+        return;
+    struct ticdc_column *added = ticdc_table_add_column(table, column, type);
+    added->nullable = nullable;
+    ticdc_column_collate(added, collation);
 }
 
 /* An index, read twice: first what it is, then its columns. */

@@ -12,9 +12,12 @@
 static const char *const of_zone =
     "its TIMESTAMP is text in the changefeed's time zone, which nothing says: set "
     "zone=same of its source if the clients' sessions have that zone, too";
+static const char *const of_size =
+    "it was left out of a large row's message: set large-message-handle-option=none, and the "
+    "topic's largest message to what the rows need";
 static const char *const of_key =
-    "its key has a date, a time, a decimal or a float, which debezium spells otherwise than "
-    "clients do: formats other than debezium have their words";
+    "its key has a value that clients may have other words for (in debezium a date, a time, a "
+    "decimal or a float; in csv bytes, which may be hexadecimal): other formats have theirs";
 static const char *const of_label =
     "its key has an ENUM or SET by name, and of its number the message says nothing: formats "
     "other than csv have the number";
@@ -65,19 +68,36 @@ static bool is_in_zone(const struct iso_cell *cell)
            (cell->length < sizeof zeros - 1 || memcmp(cell->text, zeros, sizeof zeros - 1) != 0);
 }
 
+/* Why the cell's text may not be the server's, by which clients name the row; NULL: it is. */
+static const char *doubt(const struct ticdc *ticdc, const struct iso_cell *cell)
+{
+    bool counts = ticdc->protocol == &ticdc_debezium;
+    switch (cell->value.kind) {
+    case ISO_VALUE_LABEL:
+        return cell->kind == ISO_CELL_TEXT ? of_label : NULL;
+    case ISO_VALUE_INSTANT:
+        return counts ? of_key : ticdc->one_zone ? NULL : of_zone;
+    case ISO_VALUE_DATE:
+    case ISO_VALUE_TIMESTAMP:
+    case ISO_VALUE_TIME:
+    case ISO_VALUE_NUMERIC:
+    case ISO_VALUE_DOUBLE:
+    case ISO_VALUE_FLOAT:
+        return counts ? of_key : NULL;
+    default:
+        return cell->is_doubted ? of_key : NULL;
+    }
+}
+
 const char *ticdc_key_is_doubted(const struct ticdc *ticdc, const struct iso_row *row)
 {
-    for (uint32_t i = 0; i < ticdc->key_count; i++) {
+    const char *why = NULL;
+    for (uint32_t i = 0; !why && i < ticdc->key_count; i++) {
         const struct iso_cell *cell =
             iso_row_find(row, ticdc->key_names[i].at, ticdc->key_names[i].length);
-        if (cell && cell->is_doubted)
-            return of_key;
-        if (cell && cell->value.kind == ISO_VALUE_LABEL && cell->kind == ISO_CELL_TEXT)
-            return of_label;
-        if (cell && !ticdc->one_zone && cell->value.kind == ISO_VALUE_INSTANT)
-            return of_zone;
+        why = cell ? doubt(ticdc, cell) : NULL;
     }
-    return NULL;
+    return why;
 }
 
 static bool lose_zones(const struct ticdc *ticdc, struct iso_row *row, const struct iso_row *before)
@@ -113,7 +133,8 @@ bool ticdc_lose_zones(struct ticdc *ticdc, const struct ticdc_change *change)
 }
 
 void ticdc_tell_lost(struct ticdc *ticdc, const struct iso_message *message,
-                     const struct iso_row_name *table, struct iso_events *events)
+                     const struct ticdc_change *change, const struct iso_row_name *table,
+                     struct iso_events *events)
 {
     for (uint32_t i = 0; i < ticdc->now.count; i++) {
         const struct iso_cell *cell = &ticdc->now.cells[i];
@@ -132,7 +153,9 @@ void ticdc_tell_lost(struct ticdc *ticdc, const struct iso_message *message,
         event.key = iso_cells_column(&ticdc->cells, &events->block.atoms, table->atom, cell->name,
                                      cell->name_length);
         event.flags = ISO_EVENT_EPOCH;
-        event.reason = cell->value.kind == ISO_VALUE_INSTANT && ticdc->protocol != &ticdc_debezium
+        event.reason = change->keys_only ? of_size
+                       : cell->value.kind == ISO_VALUE_INSTANT &&
+                               ticdc->protocol != &ticdc_debezium
                            ? of_zone
                            : of_format;
         const char *name = iso_atom_text(&events->block.atoms, event.key, buffer, &length);

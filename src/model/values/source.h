@@ -178,6 +178,7 @@ struct iso_decoder_options {
                       * "db.t:z;a", of several with `|` between; NULL: not given */
     bool unreported; /* clients do not report what is written to these tables (reported=no) */
     bool one_zone;   /* texts of times that need a time zone are of the clients' (zone=same) */
+    bool caseless;   /* keys are equal whatever their case (collation=ci) */
     const char *marker; /* where rows say whose transaction they are
                            (connectors/cdc_common/marker.h); NULL: nowhere */
     const char *delimiter, *quote,

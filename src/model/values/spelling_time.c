@@ -22,6 +22,7 @@ struct moment {
     int32_t nanos; /* 0 to 999,999,999 */
     bool has_zone; /* then `seconds` are UTC */
     int64_t count; /* as a number in the type's unit; 0: it was none */
+    int64_t later; /* seconds: senders take a year below 100 for one of two digits */
 };
 
 struct time_reader {
@@ -59,19 +60,22 @@ static int64_t days_before_year(int64_t year) /* since 0001-01-01 */
 }
 
 /* "2024-02-29" */
-static bool take_date(struct time_reader *reader, int64_t *days)
+static bool take_date(struct time_reader *reader, struct moment *moment)
 {
     static const int lengths[] = {31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31};
-    int64_t year, month, day;
+    int64_t year, month, day, days;
     if (!take_digits(reader, 4, 4, &year) || !take_byte(reader, '-') ||
         !take_digits(reader, 2, 2, &month) || !take_byte(reader, '-') ||
         !take_digits(reader, 2, 2, &day) || year < 1 || month < 1 || month > 12 || day < 1)
         return false;
     if (day > lengths[month - 1] + (month == 2 && is_leap(year)))
         return false;
-    *days = days_before_year(year) - days_before_year(1970) + day - 1;
+    days = days_before_year(year) - days_before_year(1970) + day - 1;
     for (int i = 0; i + 1 < month; i++)
-        *days += lengths[i] + (i == 1 && is_leap(year));
+        days += lengths[i] + (i == 1 && is_leap(year));
+    moment->seconds = days * DAY;
+    int64_t shift = year < 70 ? 2000 : year < 100 ? 1900 : 0; /* both have leap years where it has */
+    moment->later = (days_before_year(year + shift) - days_before_year(year)) * DAY;
     return true;
 }
 
@@ -137,10 +141,8 @@ static bool take_zone(struct time_reader *reader, struct moment *moment)
 static bool read_moment(struct iso_json_text text, struct moment *moment)
 {
     struct time_reader reader = {text.at, text.at + text.length};
-    int64_t days;
-    if (!take_date(&reader, &days))
+    if (!take_date(&reader, moment))
         return false;
-    moment->seconds = days * DAY;
     if (reader.at == reader.end)
         return true;
     return (take_byte(&reader, ' ') || take_byte(&reader, 'T')) &&
@@ -331,7 +333,7 @@ bool spelling_spell_time(struct iso_value_type type, struct iso_json_text text,
                          struct iso_text *out)
 {
     struct moment moment;
-    if (!read(type, text, &moment) || moment.has_zone != has_zone(type))
+    if (!read(type, text, &moment) || moment.has_zone != has_zone(type) || moment.later)
         return false;
     return has_zone(type) ? put_instant(type, &moment, out) : put_count(type, &moment, out);
 }
@@ -361,6 +363,13 @@ static bool may_be_of_zone(struct iso_value_type type, const struct moment *one,
     int64_t seconds = distance(type, one, other);
     bool odd = type.kind != ISO_VALUE_ZONED_TIME && one->seconds < ODD_ZONES;
     return one->nanos == other->nanos && seconds <= ZONE_MAX && (odd || seconds % ZONE_STEP == 0);
+}
+
+/* A year below 100 that came as one of two digits. */
+static bool was_moved(const struct moment *one, const struct moment *other)
+{
+    return (one->later || other->later) && one->nanos == other->nanos &&
+           one->seconds + one->later == other->seconds + other->later;
 }
 
 /* Places of the fraction, without zeros. */
@@ -415,6 +424,8 @@ enum relation spelling_relate_times(struct iso_value_type type, struct iso_json_
         return left.has_zone == has_zone(type) ? RELATION_SAME : RELATION_SIMILAR;
     if (left.has_zone != has_zone(type) && may_be_of_zone(type, &left, &right))
         return RELATION_SIMILAR;
-    return (rounds && was_rounded(&left, &right)) || are_of_units(&left, &right) ? RELATION_SIMILAR
-                                                                                 : RELATION_OTHER;
+    return (rounds && was_rounded(&left, &right)) || are_of_units(&left, &right) ||
+                   was_moved(&left, &right)
+               ? RELATION_SIMILAR
+               : RELATION_OTHER;
 }

@@ -350,6 +350,7 @@ static enum iso_status add_source(struct run_sources *sources, struct iso_pipeli
         .key = source->key,
         .unreported = source->reported && !strcmp(source->reported, "no"),
         .one_zone = source->zone != NULL,
+        .caseless = is_word(source->collation, "ci"),
         .marker = source->marker,
         .compression = source->compression,
         .delimiter = source->delimiter,
@@ -364,7 +365,7 @@ static enum iso_status add_source(struct run_sources *sources, struct iso_pipeli
     iso_pipeline_route_traits(
         pipeline, &(struct iso_route_traits){
                       .lossy = is_yes(source->lossy),
-                      .caseless = is_word(source->collation, "ci"),
+                      .caseless = options.caseless,
                       .collation = is_word(source->collation, "C")        ? ISO_COLLATION_C
                                    : is_word(source->collation, "binary") ? ISO_COLLATION_BINARY
                                                                           : ISO_COLLATION_UNKNOWN,
