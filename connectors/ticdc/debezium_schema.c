@@ -235,7 +235,7 @@ static bool may_be_null(const struct said *said, const struct iso_cell *cell)
         return false;
     const struct iso_cell *fallback = said->fallback;
     if (!fallback || fallback->kind != cell->kind)
-        return true; /* written in another way: nothing says that they differ */
+        return true;                    /* written in another way: nothing says that they differ */
     if (cell->kind == ISO_CELL_INTEGER) /* the default went through a double */
         return cell->negative == fallback->negative &&
                (double)(int64_t)cell->bits == (double)(int64_t)fallback->bits;

@@ -78,12 +78,12 @@ bool ticdc_column_is_caseless(const struct ticdc_column *column)
 
 void ticdc_column_collate(struct ticdc_column *column, struct iso_json_text collation)
 {
-    static const char *const texts[] = {"char", "varchar", "text", "tinytext",
+    static const char *const texts[] = {"char",       "varchar",  "text", "tinytext",
                                         "mediumtext", "longtext", "enum", "set"};
     struct iso_ddl_words words =
         iso_ddl_words_of((struct iso_json_text){column->type, strlen(column->type)});
-    bool is_text = false, ends = collation.length > 3 &&
-                                 !strncasecmp(collation.at + collation.length - 3, "_ci", 3);
+    bool is_text = false,
+         ends = collation.length > 3 && !strncasecmp(collation.at + collation.length - 3, "_ci", 3);
     if (!ends || ticdc_column_is_caseless(column) || !iso_ddl_next(&words))
         return;
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)

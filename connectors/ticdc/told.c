@@ -154,8 +154,7 @@ void ticdc_tell_lost(struct ticdc *ticdc, const struct iso_message *message,
                                      cell->name_length);
         event.flags = ISO_EVENT_EPOCH;
         event.reason = change->keys_only ? of_size
-                       : cell->value.kind == ISO_VALUE_INSTANT &&
-                               ticdc->protocol != &ticdc_debezium
+                       : cell->value.kind == ISO_VALUE_INSTANT && ticdc->protocol != &ticdc_debezium
                            ? of_zone
                            : of_format;
         const char *name = iso_atom_text(&events->block.atoms, event.key, buffer, &length);

@@ -74,7 +74,7 @@ static bool take_date(struct time_reader *reader, struct moment *moment)
     for (int i = 0; i + 1 < month; i++)
         days += lengths[i] + (i == 1 && is_leap(year));
     moment->seconds = days * DAY;
-    int64_t shift = year < 70 ? 2000 : year < 100 ? 1900 : 0; /* both have leap years where it has */
+    int64_t shift = year < 70 ? 2000 : year < 100 ? 1900 : 0;
     moment->later = (days_before_year(year + shift) - days_before_year(year)) * DAY;
     return true;
 }
@@ -333,7 +333,8 @@ bool spelling_spell_time(struct iso_value_type type, struct iso_json_text text,
                          struct iso_text *out)
 {
     struct moment moment;
-    if (!read(type, text, &moment) || moment.has_zone != has_zone(type) || moment.later)
+    if (!read(type, text, &moment) || moment.has_zone != has_zone(type) ||
+        (moment.later && !has_zone(type)))
         return false;
     return has_zone(type) ? put_instant(type, &moment, out) : put_count(type, &moment, out);
 }
