@@ -134,15 +134,11 @@ static bool is_before_coverage(const struct iso_join *join, uint32_t number, uin
     return record != ISO_NONE && join->records.list[record].taken < since;
 }
 
-/* Counts the cell's image: a cell that differs from the one it replaced was surely written. */
-static void weigh(struct iso_join *join, uint32_t number, uint32_t row,
-                  const struct iso_event *event)
+/* Of a cell that differs from what it replaced it is plain that it was written. */
+static bool was_written(const struct iso_join *join, const struct iso_event *event)
 {
-    bool is_cell = event->type == ISO_EVENT_CELL;
-    join_weigh_image(join, number, row,
-                     join->cells.written || (is_cell && event->flags & ISO_EVENT_HAS_BEFORE));
-    if (!is_cell && !join->cells.written && event->operation == ISO_ROW_UPDATE)
-        join_weigh_cells(join, number, row);
+    return join->cells.written ||
+           (event->type == ISO_EVENT_CELL && event->flags & ISO_EVENT_HAS_BEFORE);
 }
 
 static void append(struct iso_join *join, uint32_t number, const struct arrival *arrival)
@@ -185,8 +181,10 @@ static void append(struct iso_join *join, uint32_t number, const struct arrival 
         it->before = join_text(join, arrival->block, event->before);
         it->flags |= JOIN_ROW_BEFORE;
     }
-    if (join->cells.again)
-        weigh(join, number, row, event);
+    it->flags |= was_written(join, event) ? JOIN_ROW_WRITTEN : 0;
+    bool is_sure =
+        !join->cells.again || it->flags & JOIN_ROW_WRITTEN || it->operation != ISO_ROW_UPDATE;
+    join->open.list[number].flags |= join->cells.again ? JOIN_UNWEIGHED : 0;
     if (join->open.list[number].identity.tag == JOIN_BY_TEXT && join->capability->positions)
         join_note_version(join, arrival->key,
                           join_commit_position(join->open.list[number].identity, event),
@@ -198,7 +196,7 @@ static void append(struct iso_join *join, uint32_t number, const struct arrival 
     state->was_changed = true;
     state->lane = iso_origin_input(event->origin);
     it = &join->rows.list[row];
-    state->content = it->flags & JOIN_ROW_AFTER
+    state->content = it->flags & JOIN_ROW_AFTER && is_sure
                          ? join_content(&arrival->block->atoms,
                                         it->operation == ISO_ROW_DELETE ? ISO_ABSENT : event->after)
                          : 0;

@@ -104,16 +104,35 @@ static bool has_more_to_come(struct iso_join *join, const struct join_record *re
            join->keys.list[write->key].part == JOIN_PART_ROW && tally->changes < tally->writes;
 }
 
+/* Whether something that the client wrote is not there, whatever it is. */
+static bool lacks_writes(struct iso_join *join, const struct join_record *record, uint32_t mark)
+{
+    for (uint32_t i = 0, w = record->writes.first; i < record->writes.count;
+         i++, w = join->rows.list[w].next) {
+        const struct join_row *write = &join->rows.list[w];
+        if (!(write->flags & JOIN_ROW_WITHOUT) && join->keys.list[write->key].mark != mark &&
+            !is_unchanged(join, write, mark))
+            return true;
+    }
+    return false;
+}
+
 /* Whether anything that the client wrote is not there, or in another way, or something is there
  * that it did not write.
  */
-static bool differs(struct iso_join *join, const struct join_transaction *transaction,
+static bool differs(struct iso_join *join, struct join_transaction *transaction,
                     const struct join_record *record)
 {
     uint32_t mark = join_mark_finals(join, transaction);
     join_spell_writes(join, record);
     if (record->flags & JOIN_RECORD_ROWS && join->capability->closing == JOIN_CLOSES_WITH_RECORD)
         join_tally(join, record, transaction);
+    if (transaction->flags & JOIN_UNWEIGHED) {
+        if (lacks_writes(join, record, mark))
+            return true;
+        join_weigh_images(join, transaction);
+        mark = join_mark_finals(join, transaction);
+    }
     for (uint32_t i = 0, w = record->writes.first; i < record->writes.count;
          i++, w = join->rows.list[w].next) {
         const struct join_row *write = &join->rows.list[w];
@@ -634,6 +653,7 @@ static void finish_alone(struct iso_join *join, uint32_t number, uint32_t final)
     bool undecided = join->source.expects_in_band && !join->source.in_band;
     if (!(final & JOIN_ROWS_FINAL) || !sure || (undecided && !(final & JOIN_RECORDS_FINAL)))
         return;
+    join_weigh_images(join, transaction);
     join->stats.foreign += clients && transaction->rows.count;
     if (clients && join->positions.active) {
         start_placing(join, number, ISO_NONE);
@@ -679,6 +699,7 @@ static void finish_claimed(struct iso_join *join, uint32_t number, uint32_t firs
     struct join_transaction *transaction = &join->open.list[number];
     uint64_t cts = 0;
     assert(number < join->open.count);
+    join_weigh_images(join, transaction);
     if (join->records.list[first].flags & JOIN_RECORD_PLACED) {
         start_placing(join, number, first);
         return;

@@ -257,10 +257,8 @@ void join_split_column(struct iso_join *join, const struct join_table *column,
 void join_take_column(struct iso_join *join, const struct iso_history *block,
                       const struct iso_event *event);
 /* image.c */
-/* Counts the image of the row that was appended last, and of the cells that the transaction
- * wrote before it. */
-void join_weigh_image(struct iso_join *join, uint32_t transaction, uint32_t row, bool written);
-void join_weigh_cells(struct iso_join *join, uint32_t transaction, uint32_t row);
+/* Forgets what images of rows that came before say, before the transaction's rows are used. */
+void join_weigh_images(struct iso_join *join, struct join_transaction *transaction);
 
 /* A cell of the row that arrived last. */
 void join_take_cell(struct iso_join *join, const struct iso_history *block,

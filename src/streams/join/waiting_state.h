@@ -16,6 +16,7 @@
 #define JOIN_ROW_UNREPORTED 0x20u /* of a table of which clients do not say what they write */
 /* an update of columns, which are what the source locks: no write of the row */
 #define JOIN_ROW_UNTOUCHED 0x40u
+#define JOIN_ROW_WRITTEN 0x80u /* its transaction surely wrote what is in it (image.c) */
 
 struct join_row {
     uint32_t next;
@@ -49,6 +50,8 @@ struct join_chain {
 #define JOIN_COLLECTED 0x400u
 /* its BEGIN, and maybe some of its rows, arrived before the stream was read */
 #define JOIN_STARTED_BEFORE 0x800u
+/* some of its rows stand behind others of their key, and their images were not weighed (image.c) */
+#define JOIN_UNWEIGHED 0x1000u
 
 struct join_transaction {
     struct join_identity identity; /* tag 0: free */
