@@ -139,8 +139,10 @@ static bool apply_type(struct ticdc *ticdc, struct iso_cell *cell, const struct 
     case 3:
     case 8:
     case 9:
-    case 13:
     case 16:
+        return cell->kind == ISO_CELL_INTEGER;
+    case 13: /* a year, of which 0 is 0000 */
+        cell->value.kind = ISO_VALUE_INTEGER;
         return cell->kind == ISO_CELL_INTEGER;
     case 4:
     case 5:

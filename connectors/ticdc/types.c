@@ -3,6 +3,7 @@
 
 #include "base/archive.h"
 #include "base/memory.h"
+#include "connectors/cdc_common/ddl_words.h"
 #include "connectors/ticdc/decoder_private.h"
 
 struct type {
@@ -15,7 +16,7 @@ static const struct type types[] = {
     {"int", TICDC_INTEGER, ISO_VALUE_ANY},        {"bigint", TICDC_INTEGER, ISO_VALUE_ANY},
     {"tinyint", TICDC_INTEGER, ISO_VALUE_ANY},    {"smallint", TICDC_INTEGER, ISO_VALUE_ANY},
     {"integer", TICDC_INTEGER, ISO_VALUE_ANY},    {"mediumint", TICDC_INTEGER, ISO_VALUE_ANY},
-    {"year", TICDC_INTEGER, ISO_VALUE_ANY},       {"bit", TICDC_INTEGER, ISO_VALUE_ANY},
+    {"year", TICDC_INTEGER, ISO_VALUE_INTEGER},       {"bit", TICDC_INTEGER, ISO_VALUE_ANY},
     {"enum", TICDC_INTEGER, ISO_VALUE_LABEL},     {"set", TICDC_INTEGER, ISO_VALUE_LABEL},
     {"float", TICDC_FLOAT, ISO_VALUE_FLOAT},      {"double", TICDC_DOUBLE, ISO_VALUE_DOUBLE},
     {"real", TICDC_DOUBLE, ISO_VALUE_DOUBLE},     {"binary", TICDC_BYTES, ISO_VALUE_BYTES},
@@ -51,10 +52,22 @@ enum ticdc_class ticdc_class_of(struct iso_json_text mysql_type)
     return type ? (enum ticdc_class)type->class : TICDC_TEXT;
 }
 
+static bool is_padded(struct iso_json_text type)
+{
+    static const char word[] = "zerofill";
+    size_t length = sizeof word - 1;
+    return type.length > length &&
+           iso_ddl_same_name((struct iso_json_text){type.at + type.length - length, length},
+                             (struct iso_json_text){word, length});
+}
+
 struct iso_value_type ticdc_value_of(struct iso_json_text mysql_type)
 {
     const struct type *type = find_type(mysql_type);
-    return (struct iso_value_type){type ? type->value : ISO_VALUE_ANY, false, 0};
+    uint8_t kind = type ? type->value : ISO_VALUE_ANY;
+    if (type && type->class == TICDC_INTEGER && kind == ISO_VALUE_ANY && is_padded(mysql_type))
+        kind = ISO_VALUE_INTEGER; /* servers print it with zeros before it */
+    return (struct iso_value_type){kind, false, 0};
 }
 
 /* ---- what rows have shown ---- */

@@ -1,0 +1,256 @@
+#!/usr/bin/env python3
+"""Streams of a correct TiDB that the captures of its encoders do not have: a folder each under
+OUTPUT, with capture.jsonl. On stdout a line each, as cases.tsv has them: none may be violated.
+
+    variations.py OUTPUT
+"""
+import base64
+import json
+import os
+import struct
+import sys
+
+START = 447984099187490720
+END = START + 1000
+FIND = {}
+
+
+class Stream:
+    def __init__(self):
+        self.messages, self.records = [], 0
+
+    def put(self, topic, payload, key=None):
+        def plain(data):
+            return {"base64": base64.b64encode(data).decode()} if isinstance(data, bytes) else data
+
+        offset = sum(message["topic"] == topic for message in self.messages)
+        self.messages.append({"topic": topic, "partition": 0, "offset": offset, "tstype": "create",
+                              "ts": 1, "broker": 0, "key": plain(key), "payload": plain(payload)})
+
+    def reads(self, at, **values):
+        """What a client reads at that time: t_1=5 is the row 1 of table t; a dict is cells."""
+        self.records += 1
+        ops = []
+        for name, value in values.items():
+            table, _, row = name.partition("_")
+            name = f"shop.{table}/{row.replace('_', ',')}"
+            ops.append({"t": "r", "row": name, "cells": value} if isinstance(value, dict)
+                       else {"t": "r", "k": name, "v": value})
+        self.put("clients", json.dumps({"tid": f"x{self.records}", "sid": f"c{self.records}",
+                                        "sts": str(START + at), "ops": ops}))
+
+
+class Canal(Stream):
+    format = "canal-json"
+
+    def row(self, at, kind, now, old=None, table="t", keys=("id",), types=None, **more):
+        kinds = {name: (types or {}).get(name, "int") for name in now}
+        self.put("shop", json.dumps({
+            "id": 0, "database": "shop", "table": table, "pkNames": keys, "isDdl": False,
+            "type": kind, "sql": "", "mysqlType": kinds, "old": [old] if old else None,
+            "data": [now], "_tidb": {"commitTs": START + at, **more}}))
+
+    def ddl(self, at, kind, sql, table="t"):
+        self.put("shop", json.dumps({
+            "id": 0, "database": "shop", "table": table, "pkNames": None, "isDdl": True,
+            "type": kind, "sql": sql, "mysqlType": None, "data": None, "old": None,
+            "_tidb": {"commitTs": START + at}}))
+
+    def end(self):
+        self.put("shop", json.dumps({"isDdl": False, "type": "TIDB_WATERMARK",
+                                     "_tidb": {"watermarkTs": END}}))
+
+
+class Debezium(Stream):
+    format = "debezium"
+
+    def row(self, at, value, **column):
+        """The row 1, whose column `v` is said so; `value` is JSON."""
+        fields = [{"type": "int32", "optional": False, "field": "id"},
+                  {"optional": True, "field": "v", **column}]
+        schema = {"type": "struct", "fields": [{"type": "struct", "field": "after",
+                                                "fields": fields}]}
+        self.put("shop", '{"payload":{"source":{"connector":"TiCDC","db":"shop","table":"t",'
+                 f'"commit_ts":{START + at}}},"op":"c","before":null,"after":{{"id":1,"v":{value}}}}},'
+                 f'"schema":{json.dumps(schema)}}}', '{"payload":{"id":1}}')
+
+    def end(self):
+        self.put("shop", json.dumps({"payload": {"source": {
+            "connector": "TiCDC", "commit_ts": END}, "op": "m"}}), '{"payload":{}}')
+
+
+class Open(Stream):
+    format = "open-protocol"
+
+    def row(self, at, value, kind=1):
+        key = json.dumps({"ts": START + at, "scm": "shop", "tbl": "t", "t": kind}).encode()
+        value = json.dumps(value).encode() if value else b""
+        self.put("shop", struct.pack(">Q", len(value)) + value,
+                 struct.pack(">QQ", 1, len(key)) + key)
+
+    def end(self):
+        self.row(1000, None, 3)
+
+
+def case(stream, wanted, **options):
+    """Makes a case of the function, whose name says what it shows."""
+    def add(function):
+        FIND[function.__name__] = (stream, wanted, options, function)
+        return function
+    return add
+
+
+TABLE = "CREATE TABLE t (id INT PRIMARY KEY, v INT)"
+
+
+def started(s, sql=TABLE):
+    s.ddl(1, "CREATE", sql)
+    s.row(10, "INSERT", {"id": "1", "v": "1"})
+
+
+def emptied(sql, kind):
+    def add(s):
+        started(s)
+        s.ddl(20, kind, sql)
+        s.reads(30, t_1=None)
+        s.row(40, "INSERT", {"id": "1", "v": "3"})
+        s.reads(50, t_1=3)
+    return add
+
+
+for number, (sql, kind) in enumerate((("TRUNCATE TABLE SHOP.T", "TRUNCATE"),
+                                      ("drop table if exists `Shop`.`T`", "ERASE"),
+                                      ("/* a */ DROP SCHEMA SHOP", "QUERY"))):
+    FIND[f"names_in_other_letters_{number}"] = (Canal, 0, {"value": "v"}, emptied(sql, kind))
+
+
+@case(Canal, 0, value="v")
+def renames_in_a_chain_at_one_time(s):
+    started(s)
+    s.ddl(2, "CREATE", TABLE.replace(" t ", " u "), "u")
+    s.row(11, "INSERT", {"id": "1", "v": "2"}, table="u")
+    s.ddl(20, "RENAME", "RENAME TABLE `shop`.`t` TO `shop`.`w`", "w")
+    s.ddl(20, "RENAME", "RENAME TABLE `shop`.`u` TO `shop`.`t`", "t")
+    s.ddl(20, "RENAME", "RENAME TABLE `shop`.`w` TO `shop`.`u`", "u")
+    s.reads(30, t_1=2, u_1=1)
+    s.row(40, "UPDATE", {"id": "1", "v": "5"}, {"id": "1", "v": "2"})
+    s.reads(50, t_1=5, u_1=1)
+
+
+@case(Canal, 3, value="v")
+def recovered_by_a_job(s):
+    started(s)
+    s.ddl(20, "QUERY", "RECOVER TABLE BY JOB 53")
+    s.reads(30, t_1=7)
+
+
+@case(Canal, 3, value="v")
+def another_unique_index_names_rows(s):
+    s.ddl(1, "CREATE", "CREATE TABLE t (a INT NOT NULL, b INT NOT NULL, v INT, UNIQUE KEY u (a, b))")
+    s.row(10, "INSERT", {"a": "2", "b": "7", "v": "2"}, keys=None)
+    s.ddl(20, "CINDEX", "CREATE UNIQUE INDEX w ON t (b)")
+    s.reads(30, t_7=2)
+    s.row(40, "UPDATE", {"a": "2", "b": "7", "v": "3"}, {"a": "2", "b": "7", "v": "2"}, keys=None)
+    s.reads(50, t_7=3)
+
+
+@case(Canal, 0, value="v")
+def shortest_unique_key_is_the_handle(s):
+    s.ddl(1, "CREATE", "CREATE TABLE t (a INT NOT NULL, b INT NOT NULL, c INT NOT NULL, v INT, "
+          "g INT AS (v + 1) VIRTUAL NOT NULL, UNIQUE (g), UNIQUE KEY (b, a), UNIQUE KEY (c))")
+    s.row(10, "INSERT", {"a": "1", "b": "2", "c": "3", "v": "5"}, keys=None)
+    s.reads(20, t_3=5)
+    s.row(30, "DELETE", {"c": "3"}, keys=None)
+    s.reads(40, t_3=None)
+
+
+@case(Canal, 0, value="v", key="A;M")
+def key_in_other_letters(s):
+    s.row(10, "INSERT", {"m": "1", "a": "2", "v": "5"}, keys=("m", "a"))
+    s.reads(20, t_2_1=5)
+
+
+def of_any_case(s):
+    s.ddl(1, "CREATE", "CREATE TABLE t (id VARCHAR(9) PRIMARY KEY, v INT) COLLATE=utf8mb4_general_ci")
+    s.row(10, "INSERT", {"id": "Abc", "v": "5"}, types={"id": "varchar"})
+    s.reads(20, t_aBC=5)
+
+
+FIND["key_of_any_case"] = (Canal, 3, {"value": "v"}, of_any_case)
+FIND["key_of_any_case_said"] = (Canal, 0, {"value": "v", "collation": "ci"}, of_any_case)
+
+
+@case(Canal, 0, value="v")
+def another_table_without_the_column(s):
+    started(s)
+    s.row(11, "INSERT", {"id": "1", "w": "5"}, table="u")
+    s.reads(20, t_1=1)
+
+
+@case(Canal, 3, value="v")
+def column_that_was_renamed(s):
+    started(s)
+    s.ddl(20, "ALTER", "ALTER TABLE t RENAME COLUMN v TO w")
+    s.row(30, "UPDATE", {"id": "1", "w": "3"}, {"id": "1", "w": "1"})
+    s.reads(40, t_1=3)
+
+
+@case(Canal, 3, cells="true")
+def large_rows_of_cells(s):
+    started(s)
+    s.row(20, "UPDATE", {"id": "1"}, {"id": "1"}, onlyHandleKey=True)
+    s.reads(30, t_1={"v": 7})
+    s.row(40, "UPDATE", {"id": "1", "v": "9"}, {"id": "1", "v": "7"})
+    s.reads(50, t_1={"v": 9})
+
+
+def read_as(value, found, **column):
+    def add(s):
+        s.row(10, value, **column)
+        s.reads(20, t_1=found)
+    return add
+
+
+DATE, MOMENT = "io.debezium.time.Date", "io.debezium.time.ZonedTimestamp"
+for name, wanted, made in (
+        ("year_of_two_digits", 3, read_as("17532", "0018-01-01", type="int32", name=DATE)),
+        ("zeros_without_the_extension", 3, read_as("null", "0000-00-00", type="int32", name=DATE)),
+        ("label_without_the_extension", 0, read_as(
+            '"b"', "2", type="string", name="io.debezium.data.Enum", parameters={"allowed": "a,b"})),
+        ("default_in_another_zone", 3, read_as(
+            '"2019-12-31T16:00:00Z"', None, type="string", name=MOMENT, default="2020-01-01T00:00:00Z")),
+        ("default_that_was_rounded", 3, read_as(
+            "9007199254740993", None, type="int64", default=9007199254740992)),
+        ("binary_default_twice", 3, read_as('"eA==","v":"x"', None, type="string", default="x"))):
+    FIND[name] = (Debezium, wanted, {"value": "v"}, made)
+
+
+@case(Open, 2, value="v")
+def columns_without_a_name(s):
+    """The new architecture's, with only-output-updated-columns."""
+    now = {"id": {"t": 3, "h": True, "f": 11, "v": 1}, "v": {"t": 3, "f": 65, "v": None}}
+    s.row(10, {"u": now, "p": {"t": 3, "f": 65, "v": 5}})
+    s.reads(20, t_1=None)
+
+
+@case(Open, 0, value="v")
+def year_of_zeros(s):
+    s.row(10, {"u": {"id": {"t": 3, "h": True, "f": 11, "v": 1}, "v": {"t": 13, "f": 65, "v": 0}}})
+    s.reads(20, t_1="0000")
+
+
+def main():
+    for name, (kind, wanted, options, make) in FIND.items():
+        stream = kind()
+        make(stream)
+        stream.end()
+        stream.put("clients", json.dumps({"watermark": str(END)}))
+        folder = os.path.join(sys.argv[1], name)
+        os.makedirs(folder)
+        with open(os.path.join(folder, "capture.jsonl"), "w", encoding="utf-8") as file:
+            file.writelines(json.dumps(message) + "\n" for message in stream.messages)
+        source = f"ticdc:shop,format={kind.format}," + ",".join(map("=".join, options.items()))
+        print(name, wanted, source, name.replace("_", " "), sep="\t")
+
+
+main()
