@@ -278,7 +278,7 @@ enum iso_status ticdc_tables_read(struct ticdc *ticdc, struct ticdc_tables *tabl
     iso_json_start(json, iso_payload_copy(&ticdc->payload, text, length), length);
     while (json->code == ISO_JSON_FINE && iso_json_space(json)) {
         struct ticdc_table *table = read(json);
-        if (json->code == ISO_JSON_FINE) {
+        if (json->code == ISO_JSON_FINE && table->table) {
             table->from_file = true;
             table->any_version = read == ticdc_table_read_simple;
             ticdc_tables_put(tables, table);

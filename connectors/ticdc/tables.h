@@ -83,7 +83,7 @@ const struct ticdc_column *ticdc_table_column(const struct ticdc_table *table,
                                               const struct iso_cell *cell, uint32_t guess);
 
 /* The object that the cursor stands before: a tableSchema of the simple protocol, or a schema file
- * of storage sinks. */
+ * of storage sinks; that of a database has no name. */
 typedef struct ticdc_table *ticdc_table_reader(struct iso_json *json);
 struct ticdc_table *ticdc_table_read_simple(struct iso_json *json);
 struct ticdc_table *ticdc_table_read_storage(struct iso_json *json);

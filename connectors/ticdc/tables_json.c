@@ -181,5 +181,7 @@ struct ticdc_table *ticdc_table_read_storage(struct iso_json *json)
         else
             iso_json_skip(json);
     }
+    if (database.length && !own.length && !table->column_count) /* a database's */
+        return table;
     return finish(json, table, start, database, own);
 }

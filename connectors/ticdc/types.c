@@ -16,7 +16,7 @@ static const struct type types[] = {
     {"int", TICDC_INTEGER, ISO_VALUE_ANY},        {"bigint", TICDC_INTEGER, ISO_VALUE_ANY},
     {"tinyint", TICDC_INTEGER, ISO_VALUE_ANY},    {"smallint", TICDC_INTEGER, ISO_VALUE_ANY},
     {"integer", TICDC_INTEGER, ISO_VALUE_ANY},    {"mediumint", TICDC_INTEGER, ISO_VALUE_ANY},
-    {"year", TICDC_INTEGER, ISO_VALUE_INTEGER},       {"bit", TICDC_INTEGER, ISO_VALUE_ANY},
+    {"year", TICDC_INTEGER, ISO_VALUE_INTEGER},   {"bit", TICDC_INTEGER, ISO_VALUE_ANY},
     {"enum", TICDC_INTEGER, ISO_VALUE_LABEL},     {"set", TICDC_INTEGER, ISO_VALUE_LABEL},
     {"float", TICDC_FLOAT, ISO_VALUE_FLOAT},      {"double", TICDC_DOUBLE, ISO_VALUE_DOUBLE},
     {"real", TICDC_DOUBLE, ISO_VALUE_DOUBLE},     {"binary", TICDC_BYTES, ISO_VALUE_BYTES},
