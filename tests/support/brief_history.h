@@ -24,7 +24,7 @@
 #define TESTS_BRIEF_HISTORY_H
 
 #include "tests/support/plain_history.h"
-#include "verdict/check.h"
+#include "verdict/verdict.h"
 
 /* Initialises, builds and finishes the history. */
 void brief_history(struct iso_history *history, const char *lines);

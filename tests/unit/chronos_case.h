@@ -3,7 +3,7 @@
 #ifndef TESTS_UNIT_CHRONOS_CASE_H
 #define TESTS_UNIT_CHRONOS_CASE_H
 
-#include "verdict/check.h"
+#include "verdict/verdict.h"
 
 /* What a check counted, beside its violations. */
 struct chronos_counts {

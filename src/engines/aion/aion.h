@@ -30,7 +30,7 @@
  */
 #pragma once
 
-#include "verdict/check.h"
+#include "verdict/verdict.h"
 
 struct iso_aion;
 

@@ -1,4 +1,3 @@
-
 #include <assert.h>
 #include <string.h>
 
@@ -96,8 +95,7 @@ static uint32_t hash_of_session(const void *context, uint32_t number)
 static void archive_sessions(struct iso_archive *archive, struct aion_sessions *sessions)
 {
     aion_values_archive(archive, &sessions->names);
-    ISO_ARCHIVE_ANY(archive, "sessions", ISO_ARCHIVE_COLUMN, sessions->list, sessions->count,
-                    sessions->capacity);
+    ISO_ARCHIVE_LIST(archive, "sessions", ISO_ARCHIVE_COLUMN, *sessions);
     ISO_ARCHIVE_ANY(archive, "free sessions", ISO_ARCHIVE_TWIN, sessions->free, sessions->count,
                     sessions->capacity);
     ISO_ARCHIVE_VALUE(archive, sessions->free_count);
@@ -123,8 +121,7 @@ static void archive_sessions(struct iso_archive *archive, struct aion_sessions *
 
 static void archive_members(struct iso_archive *archive, struct iso_aion *engine)
 {
-    ISO_ARCHIVE_ANY(archive, "members", ISO_ARCHIVE_COLUMN, engine->sessions.members.list,
-                    engine->sessions.members.count, engine->sessions.members.capacity);
+    ISO_ARCHIVE_LIST(archive, "members", ISO_ARCHIVE_COLUMN, engine->sessions.members);
     ISO_ARCHIVE_ANY(archive, "free_members", ISO_ARCHIVE_TWIN, engine->sessions.members.free,
                     engine->sessions.members.count, engine->sessions.members.capacity);
     ISO_ARCHIVE_VALUE(archive, engine->sessions.members.free_count);
@@ -134,8 +131,7 @@ static void archive_members(struct iso_archive *archive, struct iso_aion *engine
 
 static void archive_unknown(struct iso_archive *archive, struct iso_aion *engine)
 {
-    ISO_ARCHIVE_ANY(archive, "open", ISO_ARCHIVE_HEAP, engine->unknown.list, engine->unknown.count,
-                    engine->unknown.capacity);
+    ISO_ARCHIVE_LIST(archive, "open", ISO_ARCHIVE_HEAP, engine->unknown);
     ISO_ARCHIVE_VALUE(archive, engine->unknown.open);
     ISO_ARCHIVE_VALUE(archive, engine->unknown.clock_hand);
     ISO_ARCHIVE_VALUE(archive, engine->unknown.due);
@@ -204,8 +200,7 @@ void iso_aion_archive(struct iso_archive *archive, struct iso_aion *engine)
     archive_members(archive, engine);
     archive_unknown(archive, engine);
     archive_reorder_front(archive, &engine->reorder);
-    ISO_ARCHIVE_ANY(archive, "ties", ISO_ARCHIVE_HEAP, engine->ties.list, engine->ties.count,
-                    engine->ties.capacity);
+    ISO_ARCHIVE_LIST(archive, "ties", ISO_ARCHIVE_HEAP, engine->ties);
     archive_arrivals(archive, &engine->time.arrivals);
     for (uint32_t s = 0; s < engine->shards.count; s++)
         iso_aion_shard_archive(archive, engine->shards.list[s]);

@@ -125,16 +125,11 @@ static void add_session(const struct collector *collector, uint32_t session)
         uint32_t t = history->sessions.order[i];
         if (iso_status_of(history, t) != ISO_COMMITTED)
             continue;
-        if (collector->breaks_session[t])
-            iso_verdict_add(collector->verdict,
-                            &(struct iso_violation){.axiom = ISO_SESSION,
-                                                    .transaction = t,
-                                                    .other = latest,
-                                                    .key = ISO_NONE,
-                                                    .operation = ISO_NONE,
-                                                    .writer_expected = ISO_NONE,
-                                                    .writer_actual = ISO_NONE,
-                                                    .snapshot_violation = ISO_NONE});
+        if (collector->breaks_session[t]) {
+            struct iso_violation violation = iso_violation_of(ISO_SESSION, t);
+            violation.other = latest;
+            iso_verdict_add(collector->verdict, &violation);
+        }
         if ((!writers || history->txns.flags[t] & ISO_WRITES) && is_later(collector, t, latest))
             latest = t;
     }

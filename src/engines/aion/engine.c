@@ -105,11 +105,8 @@ void iso_aion_free(struct iso_aion *engine)
                     engine->sessions.members.capacity * sizeof *engine->sessions.members.list);
     iso_column_free(engine->sessions.members.free,
                     engine->sessions.members.capacity * sizeof *engine->sessions.members.free);
-    iso_free(engine->accesses.list);
-    iso_free(engine->accesses.slots);
-    iso_free(engine->ties.list);
-    iso_free(engine->time.arrivals.ring);
-    iso_free(engine);
+    ISO_FREE_ALL(engine->accesses.list, engine->accesses.slots, engine->ties.list,
+                 engine->time.arrivals.ring, engine);
 }
 
 void iso_aion_initial(struct iso_aion *engine, const struct iso_history *history)

@@ -1,19 +1,13 @@
 /* The engine: what stands in front of the shards, and what brings their findings to the caller. */
 #pragma once
 
-#include "aion/front/access_state.h"
 #include "aion/aion.h"
-#include "aion/memory/budget_state.h"
 #include "aion/front/dedup.h"
-#include "aion/front/group_state.h"
+#include "aion/front/front_state.h"
 #include "aion/levels/deferred_state.h"
-#include "aion/front/key_cache_state.h"
 #include "aion/reorder/reorder_state.h"
 #include "aion/sessions/session_state.h"
 #include "aion/shard/shard.h"
-#include "aion/shard/tie_state.h"
-#include "aion/memory/time_state.h"
-#include "aion/front/unknown_state.h"
 #include "aion/structures/values.h"
 #include "base/fetch.h"
 

@@ -8,7 +8,7 @@
  */
 #pragma once
 
-#include "verdict/check.h"
+#include "verdict/verdict.h"
 
 /* Judges a finished history. `verdict` is to be initialised with the options' level and limit;
  * violations and counts are added to it, it is not concluded. ISO_BAD_INPUT, with file and line, if

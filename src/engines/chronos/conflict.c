@@ -322,20 +322,16 @@ static void judge_keys(struct conflicts *conflicts)
 static uint64_t list_range(struct conflicts *conflicts, const struct range *range, uint32_t *of_key)
 {
     const struct writer *blamed = &conflicts->writers[range->blamed];
+    struct iso_violation violation = iso_violation_of(ISO_NOCONFLICT, blamed->transaction);
+    violation.key = range->key;
+    violation.operation = blamed->operation;
     uint64_t listed = 0;
     uint32_t most = conflicts->shard->check->options->max_per_key;
     for (uint32_t other = range->first; other < range->end && (!most || *of_key < most); other++) {
         if (!writers_overlap(conflicts, other, range->blamed))
             continue;
-        iso_verdict_keep(conflicts->shard->verdict,
-                         &(struct iso_violation){.axiom = ISO_NOCONFLICT,
-                                                 .transaction = blamed->transaction,
-                                                 .other = conflicts->writers[other].transaction,
-                                                 .key = range->key,
-                                                 .operation = blamed->operation,
-                                                 .writer_expected = ISO_NONE,
-                                                 .writer_actual = ISO_NONE,
-                                                 .snapshot_violation = ISO_NONE});
+        violation.other = conflicts->writers[other].transaction;
+        iso_verdict_keep(conflicts->shard->verdict, &violation);
         listed++;
         ++*of_key;
     }
@@ -365,9 +361,6 @@ void chronos_judge_conflicts(struct chronos_shard *shard)
     collect_writers(&conflicts);
     judge_keys(&conflicts);
     list_violations(&conflicts);
-    iso_free(conflicts.writers);
-    iso_free(conflicts.first);
-    iso_free(conflicts.last_writer);
-    iso_free(conflicts.ranges);
-    iso_free(shard->contested.keys);
+    ISO_FREE_ALL(conflicts.writers, conflicts.first, conflicts.last_writer, conflicts.ranges,
+                 shard->contested.keys);
 }

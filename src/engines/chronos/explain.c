@@ -237,14 +237,10 @@ static void give_back(const struct chronos_gaps *gaps, struct iso_violation *vio
 static void report_suspect(struct chronos_shard *shard, const struct writers *writers,
                            const struct chronos_suspect *suspect)
 {
-    struct iso_violation violation = {.axiom = ISO_EXT,
-                                      .transaction = suspect->transaction,
-                                      .other = ISO_NONE,
-                                      .key = shard->history->ops.key[suspect->operation],
-                                      .operation = suspect->operation,
-                                      .writer_expected = suspect->writer,
-                                      .writer_actual = ISO_NONE,
-                                      .snapshot_violation = ISO_NONE};
+    struct iso_violation violation = iso_violation_of(ISO_EXT, suspect->transaction);
+    violation.key = shard->history->ops.key[suspect->operation];
+    violation.operation = suspect->operation;
+    violation.writer_expected = suspect->writer;
     if (chronos_has_moments(shard->verdict->level)) {
         violation.has_moments = true;
         violation.first_moment = suspect->look ? suspect->look - 1 : 0;

@@ -37,11 +37,8 @@ void chronos_gaps_free(struct chronos_gaps *gaps)
 {
     if (!gaps)
         return;
-    iso_free(gaps->history.txns.sts);
-    iso_free(gaps->history.txns.cts);
-    iso_free(gaps->history.ops.ots);
-    iso_free(gaps->boundaries.list);
-    iso_free(gaps);
+    ISO_FREE_ALL(gaps->history.txns.sts, gaps->history.txns.cts, gaps->history.ops.ots,
+                 gaps->boundaries.list, gaps);
 }
 
 uint64_t chronos_gaps_back(const struct chronos_gaps *gaps, uint64_t position)

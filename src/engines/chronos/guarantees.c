@@ -551,13 +551,7 @@ void chronos_judge_guarantees(struct chronos_shard *shard)
         iso_number_map_release(&knowing.seen[by_guess]);
         iso_free(knowing.seen_upto[by_guess]);
     }
-    iso_free(knowing.run);
-    iso_free(knowing.number);
-    iso_free(knowing.limit);
-    iso_free(knowing.first_source);
-    iso_free(knowing.last);
-    iso_free(knowing.order);
-    iso_free(knowing.rows);
-    iso_free(knowing.by_run);
+    ISO_FREE_ALL(knowing.run, knowing.number, knowing.limit, knowing.first_source, knowing.last,
+                 knowing.order, knowing.rows, knowing.by_run);
     iso_column_free(knowing.sources, knowing.source_capacity * sizeof *knowing.sources);
 }

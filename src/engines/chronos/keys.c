@@ -80,8 +80,5 @@ void chronos_keys_release(struct chronos *check)
 {
     for (uint32_t key = 0; check->lists && key < check->history->keys.count; key++)
         iso_free(check->lists[key].elements);
-    iso_free(check->lists);
-    iso_free(check->initial);
-    iso_free(check->previous);
-    iso_free(check->keys_memory);
+    ISO_FREE_ALL(check->lists, check->initial, check->previous, check->keys_memory);
 }

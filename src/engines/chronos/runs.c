@@ -104,18 +104,12 @@ void chronos_add_int(struct chronos_shard *shard, uint32_t transaction, uint32_t
 {
     assert(operation < shard->history->ops.count);
     assert(transaction < shard->history->txns.count);
-    iso_verdict_add(
-        shard->verdict,
-        &(struct iso_violation){.axiom = ISO_INT,
-                                .transaction = transaction,
-                                .other = ISO_NONE,
-                                .key = shard->history->ops.key[operation],
-                                .operation = operation,
-                                .expected = iso_value_atom(last),
-                                .actual = iso_value_atom(shard->history->ops.value[operation]),
-                                .writer_expected = ISO_NONE,
-                                .writer_actual = ISO_NONE,
-                                .snapshot_violation = ISO_NONE});
+    struct iso_violation violation = iso_violation_of(ISO_INT, transaction);
+    violation.key = shard->history->ops.key[operation];
+    violation.operation = operation;
+    violation.expected = iso_value_atom(last);
+    violation.actual = iso_value_atom(shard->history->ops.value[operation]);
+    iso_verdict_add(shard->verdict, &violation);
 }
 
 /* ---- lists ---- */
@@ -155,16 +149,10 @@ static void add_list_int(struct chronos_shard *shard, uint32_t transaction, uint
     assert(operation < shard->history->ops.count);
     assert(transaction < shard->history->txns.count);
     const struct iso_history *history = shard->history;
-    struct iso_violation violation = {
-        .axiom = ISO_INT,
-        .transaction = transaction,
-        .other = ISO_NONE,
-        .key = history->ops.key[operation],
-        .operation = operation,
-        .actual = iso_value_of_list(shard->verdict->history, history->ops.value[operation]),
-        .writer_expected = ISO_NONE,
-        .writer_actual = ISO_NONE,
-        .snapshot_violation = ISO_NONE};
+    struct iso_violation violation = iso_violation_of(ISO_INT, transaction);
+    violation.key = history->ops.key[operation];
+    violation.operation = operation;
+    violation.actual = iso_value_of_list(shard->verdict->history, history->ops.value[operation]);
     if (iso_verdict_keeps(shard->verdict, &violation))
         violation.expected =
             chronos_expected_list(shard, prefix, prefix_count, shard->picked, own_count);

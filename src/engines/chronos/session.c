@@ -33,14 +33,9 @@ static bool is_later(const struct chronos *check, uint32_t t, const struct lates
 
 void chronos_add_session(struct iso_verdict *verdict, uint32_t transaction, uint32_t other)
 {
-    iso_verdict_add(verdict, &(struct iso_violation){.axiom = ISO_SESSION,
-                                                     .transaction = transaction,
-                                                     .other = other,
-                                                     .key = ISO_NONE,
-                                                     .operation = ISO_NONE,
-                                                     .writer_expected = ISO_NONE,
-                                                     .writer_actual = ISO_NONE,
-                                                     .snapshot_violation = ISO_NONE});
+    struct iso_violation violation = iso_violation_of(ISO_SESSION, transaction);
+    violation.other = other;
+    iso_verdict_add(verdict, &violation);
 }
 
 static void check_next(struct chronos *check, struct iso_verdict *verdict, uint32_t t,

@@ -33,16 +33,11 @@ static void check_one(struct chronos *check, struct iso_verdict *verdict, uint32
     verdict->per_operation |= own_times;
     if (!interval && snapshot_violation == ISO_NONE)
         return;
-    iso_verdict_add(verdict, &(struct iso_violation){
-                                 .axiom = ISO_TIMESTAMP,
-                                 .kind = interval ? ISO_INTERVAL : ISO_SNAPSHOT_ORDER,
-                                 .transaction = t,
-                                 .other = ISO_NONE,
-                                 .key = ISO_NONE,
-                                 .operation = stray,
-                                 .writer_expected = ISO_NONE,
-                                 .writer_actual = ISO_NONE,
-                                 .snapshot_violation = interval ? ISO_NONE : snapshot_violation});
+    struct iso_violation violation = iso_violation_of(ISO_TIMESTAMP, t);
+    violation.kind = interval ? ISO_INTERVAL : ISO_SNAPSHOT_ORDER;
+    violation.operation = stray;
+    violation.snapshot_violation = interval ? ISO_NONE : snapshot_violation;
+    iso_verdict_add(verdict, &violation);
 }
 
 void chronos_check_timestamps(struct chronos *check, struct iso_verdict *verdict, uint32_t first,

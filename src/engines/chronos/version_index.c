@@ -143,10 +143,7 @@ void chronos_index_free(struct chronos_index *index)
 {
     if (!index)
         return;
-    iso_free(index->first);
-    iso_free(index->by_value);
-    iso_free(index->versions);
-    iso_free(index);
+    ISO_FREE_ALL(index->first, index->by_value, index->versions, index);
 }
 
 /* ---- looking up ---- */

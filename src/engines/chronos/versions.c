@@ -14,39 +14,36 @@ struct version {
 };
 
 struct group {
-    uint64_t *operations; /* key << 32 | operation */
-    uint32_t operation_count, operation_capacity;
-    struct version *versions;
-    uint32_t version_count, version_capacity;
+    ISO_LIST(uint64_t) operations; /* key << 32 | operation */
+    ISO_LIST(struct version) versions;
 };
 
 static void add_version(struct group *group, struct version version)
 {
-    ISO_GROW(group->versions, group->version_count, group->version_capacity);
-    group->versions[group->version_count++] = version;
+    ISO_APPEND(group->versions, version);
 }
 
 static void gather_versions(struct chronos_shard *shard, struct group *group, uint32_t transaction)
 {
     uint32_t count = chronos_sort_operations(shard, transaction, true),
-             first = group->operation_count;
-    if (first + count > group->operation_capacity) {
-        group->operation_capacity =
-            (uint32_t)iso_column_capacity(group->operation_capacity, first + count);
-        group->operations = iso_reallocate(group->operations,
-                                           group->operation_capacity * sizeof *group->operations);
+             first = group->operations.count;
+    if (first + count > group->operations.capacity) {
+        group->operations.capacity =
+            (uint32_t)iso_column_capacity(group->operations.capacity, first + count);
+        group->operations.list = iso_reallocate(
+            group->operations.list, group->operations.capacity * sizeof *group->operations.list);
     }
     for (uint32_t i = 0; i < count; i++) {
         uint32_t key = chronos_key_of(shard->sorted[i]);
-        group->operations[first + i] = shard->sorted[i];
+        group->operations.list[first + i] = shard->sorted[i];
         if (i == 0 || key != chronos_key_of(shard->sorted[i - 1]))
             add_version(group,
                         (struct version){key, transaction, first + i, 0,
                                          chronos_bound(shard->history, transaction,
                                                        chronos_operation_of(shard->sorted[i]))});
-        group->versions[group->version_count - 1].count++;
+        group->versions.list[group->versions.count - 1].count++;
     }
-    group->operation_count = first + count;
+    group->operations.count = first + count;
 }
 
 /* Versions of one cts. */
@@ -86,9 +83,10 @@ static void apply_versions(struct chronos_shard *shard, const struct group *grou
     if (check->previous)
         check->previous[version->key] = (struct chronos_previous){key->value, key->writer};
     if (check->si)
-        watch_conflicts(shard, version, chronos_operation_of(group->operations[version->first]));
+        watch_conflicts(shard, version,
+                        chronos_operation_of(group->operations.list[version->first]));
     for (uint32_t i = version->first; i < version->first + version->count; i++) {
-        uint32_t operation = chronos_operation_of(group->operations[i]);
+        uint32_t operation = chronos_operation_of(group->operations.list[i]);
         key->value = history->ops.value[operation];
         if (iso_kind_of(history, operation) == ISO_APPEND) {
             chronos_append(&check->lists[version->key], key->value);
@@ -103,11 +101,11 @@ void chronos_commit_group(struct chronos_shard *shard, const uint32_t *transacti
     struct group group = {0};
     for (uint32_t i = 0; i < count; i++)
         gather_versions(shard, &group, transactions[i]);
-    if (count > 1 && group.version_count)
-        qsort_r(group.versions, group.version_count, sizeof *group.versions, compare_versions,
-                (void *)shard->history);
-    for (uint32_t i = 0; i < group.version_count; i++)
-        apply_versions(shard, &group, &group.versions[i]);
-    iso_free(group.operations);
-    iso_free(group.versions);
+    if (count > 1 && group.versions.count)
+        qsort_r(group.versions.list, group.versions.count, sizeof *group.versions.list,
+                compare_versions, (void *)shard->history);
+    for (uint32_t i = 0; i < group.versions.count; i++)
+        apply_versions(shard, &group, &group.versions.list[i]);
+    iso_free(group.operations.list);
+    iso_free(group.versions.list);
 }

@@ -3,6 +3,8 @@
 
 #include <stdlib.h>
 
+#include "base/numbers.h"
+
 /* One write of a pair, while they are collected. */
 struct occurrence {
     uint32_t group; /* pair * WRITER_CLASSES + class */
@@ -26,9 +28,7 @@ void writers_init(struct writers *writers, const struct iso_history *history)
 void writers_release(struct writers *writers)
 {
     iso_number_map_release(&writers->pairs);
-    iso_free(writers->key_bits);
-    iso_free(writers->first);
-    iso_free(writers->transactions);
+    ISO_FREE_ALL(writers->key_bits, writers->first, writers->transactions);
 }
 
 void writers_need(struct writers *writers, uint32_t key, iso_atom value)
@@ -103,8 +103,7 @@ static void group_occurrences(struct writers *writers, const struct occurrences 
     writers->transaction_count = (uint32_t)found->count;
     for (size_t i = 0; i < found->count; i++)
         first[found->items[i].group + 2]++;
-    for (size_t group = 0; group < groups; group++)
-        first[group + 2] += first[group + 1];
+    iso_running_sums(first + 1, (size_t)groups + 1);
     for (size_t i = 0; i < found->count; i++)
         writers->transactions[first[found->items[i].group + 1]++] = found->items[i].transaction;
     writers->first = first;

@@ -4,7 +4,6 @@
 
 #include "base/memory.h"
 #include "base/numbers.h"
-#include "history/initial.h"
 
 /* A version of a key: what one transaction left there. */
 struct version {
@@ -17,10 +16,9 @@ struct begins {
     const struct iso_history *history;
     struct version *versions;
     uint32_t count, capacity;
-    uint32_t *newest;   /* by key: its newest version; ISO_NONE: none */
-    uint32_t *accessed; /* by key: 1 + the last transaction that accessed it */
-    uint32_t *reads;    /* external ones of the transaction at hand: operations */
-    uint32_t read_count, read_capacity;
+    uint32_t *newest;         /* by key: its newest version; ISO_NONE: none */
+    uint32_t *accessed;       /* by key: 1 + the last transaction that accessed it */
+    ISO_LIST(uint32_t) reads; /* external ones of the transaction at hand: operations */
     uint64_t patience;
 };
 
@@ -37,12 +35,11 @@ static void add_version(struct begins *begins, uint32_t key, uint32_t value, uin
 static void find_reads(struct begins *begins, uint32_t t)
 {
     const struct iso_history *history = begins->history;
-    begins->read_count = 0;
+    begins->reads.count = 0;
     for (uint32_t o = history->txns.first_op[t]; o < history->txns.first_op[t + 1]; o++) {
         uint32_t key = history->ops.key[o];
         if (!iso_kind_writes(history->ops.kind[o]) && begins->accessed[key] != t + 1) {
-            ISO_GROW(begins->reads, begins->read_count, begins->read_capacity);
-            begins->reads[begins->read_count++] = o;
+            ISO_APPEND(begins->reads, o);
         }
         begins->accessed[key] = t + 1;
     }
@@ -70,8 +67,8 @@ static uint32_t place_reads(struct begins *begins, uint32_t t, uint32_t low)
     uint32_t begin = t;
     for (bool moved = true; moved;) {
         moved = false;
-        for (uint32_t i = 0; i < begins->read_count; i++) {
-            uint32_t last = last_place(begins, begins->reads[i], low, begin);
+        for (uint32_t i = 0; i < begins->reads.count; i++) {
+            uint32_t last = last_place(begins, begins->reads.list[i], low, begin);
             if (last == ISO_NONE)
                 return ISO_NONE;
             moved |= last < begin;
@@ -151,11 +148,7 @@ uint32_t *judge_begins(const struct iso_history *history)
         uint32_t t = history->sessions.order[i], before = history->sessions.order[i - 1];
         placed = history->txns.session[t] != history->txns.session[before] || before < t;
     }
-    iso_free(begins.versions);
-    iso_free(begins.newest);
-    iso_free(begins.accessed);
-    iso_free(begins.reads);
-    iso_free(last);
+    ISO_FREE_ALL(begins.versions, begins.newest, begins.accessed, begins.reads.list, last);
     if (!placed) {
         iso_free(begin);
         begin = NULL;

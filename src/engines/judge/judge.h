@@ -11,7 +11,7 @@
  */
 #pragma once
 
-#include "verdict/check.h"
+#include "verdict/verdict.h"
 #include "verdict/polygraph.h"
 
 enum iso_judge_engine { ISO_JUDGE_AUTO, ISO_JUDGE_CHRONOS, ISO_JUDGE_AION, ISO_JUDGE_POLYGRAPH };

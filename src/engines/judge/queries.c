@@ -48,17 +48,11 @@ static void take_finding(void *context, const struct iso_rowsets_finding *findin
     struct asking *asking = context;
     struct iso_verdict *verdict = asking->verdict;
     const struct iso_history *history = verdict->history;
-    struct iso_violation violation = {
-        .axiom = finding->axiom,
-        .kind = finding->kind,
-        .transaction = finding->transaction.index,
-        .other = ISO_NONE,
-        .key = key_of(history, finding->key),
-        .operation = history->txns.first_op[finding->transaction.index] + finding->operation,
-        .writer_expected = ISO_NONE,
-        .writer_actual = ISO_NONE,
-        .snapshot_violation = ISO_NONE,
-    };
+    uint32_t t = finding->transaction.index;
+    struct iso_violation violation = iso_violation_of(finding->axiom, t);
+    violation.kind = finding->kind;
+    violation.key = key_of(history, finding->key);
+    violation.operation = history->txns.first_op[t] + finding->operation;
     if (!is_new(asking, &violation))
         return;
     verdict->counts[violation.axiom]++;

@@ -102,8 +102,7 @@ static void add_halves(struct split *split, const uint32_t *begin)
     uint32_t *first = iso_numbers_zero((size_t)n + 2), *sorted = iso_numbers(n);
     for (uint32_t t = 0; t < n; t++)
         first[(begin ? begin[t] : t) + 2]++;
-    for (uint32_t t = 0; t < n; t++)
-        first[t + 2] += first[t + 1];
+    iso_running_sums(first + 1, (size_t)n + 1);
     for (uint32_t t = 0; t < n; t++)
         sorted[first[(begin ? begin[t] : t) + 1]++] = t;
     for (uint32_t t = 0; t < n; t++) {
@@ -143,13 +142,8 @@ static enum iso_status split_history(struct split *split, bool advice, struct is
 static void split_release(struct split *split)
 {
     iso_history_release(&split->halves);
-    iso_free(split->event);
-    iso_free(split->operation);
-    iso_free(split->key);
-    iso_free(split->place);
-    iso_free(split->accessed);
-    iso_free(split->listed);
-    iso_free(split->last);
+    ISO_FREE_ALL(split->event, split->operation, split->key, split->place, split->accessed,
+                 split->listed, split->last);
 }
 
 /* ---- evidence ---- */

@@ -33,13 +33,6 @@
 #include "polygraph/engine_graph.h"
 #include "polygraph/engine_saturation.h"
 
-/* The budget: time and memory that may be spent, and whether they are. */
-struct budget {
-    double deadline;         /* 0: none */
-    const char *stop_reason; /* once the time is up or memory short */
-    double next_check;       /* when to ask for the memory in use again */
-};
-
 /* The state of a search, while there is one. */
 struct scheduled {
     struct search *by; /* NULL: there is none; else changes are logged */
@@ -324,6 +317,7 @@ void explain_empty_read(struct engine *engine); /* a read has no candidate left 
 /* trim.c: leaves out of the result's lemmas what their last one does not rest on. */
 void trim_proof(struct engine *engine);
 
-/* True once the time is up or memory short; to be asked every millisecond or so. */
-bool engine_must_stop(struct engine *engine);
-bool engine_may_take(struct engine *engine, uint64_t bytes); /* false: memory is short */
+static inline bool engine_must_stop(struct engine *engine)
+{
+    return budget_is_spent(&engine->budget);
+}

@@ -8,36 +8,6 @@
 #include "polygraph/order/windows.h"
 #include "problem/placements.h"
 
-static bool is_too_much(const struct engine *engine, uint64_t more)
-{
-    uint64_t limit = engine->options->memory ? engine->options->memory : (uint64_t)1 << 34;
-    uint64_t used = engine->options->memory_in_use ? engine->options->memory_in_use() : 0;
-    return used + more > limit;
-}
-
-/* Memory is asked for seldom: it takes a call into the system. */
-bool engine_must_stop(struct engine *engine)
-{
-    const double between_looks = 0.002;
-    double time = engine->budget.stop_reason ? 0 : iso_clock_seconds();
-    if (!engine->budget.stop_reason && engine->budget.deadline != 0 &&
-        time >= engine->budget.deadline)
-        engine->budget.stop_reason = "timeout";
-    if (!engine->budget.stop_reason && time >= engine->budget.next_check) {
-        engine->budget.next_check = time + between_looks;
-        if (is_too_much(engine, 0))
-            engine->budget.stop_reason = "memory";
-    }
-    return engine->budget.stop_reason;
-}
-
-bool engine_may_take(struct engine *engine, uint64_t bytes)
-{
-    if (!engine->budget.stop_reason && is_too_much(engine, bytes))
-        engine->budget.stop_reason = "memory";
-    return !engine->budget.stop_reason;
-}
-
 void iso_polygraph_options_init(struct iso_polygraph_options *options)
 {
     *options = (struct iso_polygraph_options){.model = ISO_MODEL_SI, .max_findings = 1000};
@@ -59,15 +29,7 @@ void iso_polygraph_result_release(struct iso_polygraph_result *result)
 
 static void conclude_undecided(struct engine *engine, const char *reason)
 {
-    struct iso_evidence *evidence = &engine->result->evidence;
-    engine->result->outcome = ISO_IS_UNDECIDED;
-    engine->result->reason = reason;
-    iso_evidence_release(evidence); /* half a proof is none */
-    evidence->model = engine->options->model;
-    evidence->drift = engine->options->drift;
-    evidence->versions_by_commit = engine->options->versions_by_commit;
-    engine->result->cycle_lemma = ISO_NONE;
-    engine->result->cycles = 0;
+    problem_undecided(engine->result, engine->options, reason);
 }
 
 /* The topological order of a graph in which nothing is open explains the history. */
@@ -105,8 +67,8 @@ static void reject_by_findings(struct engine *engine)
 /* Clocks, as the rules and as the nodes have them, are the largest part. */
 static bool clocks_fit(struct engine *engine)
 {
-    return engine_may_take(engine, 2 * sizeof(stamp) * (uint64_t)engine->graph.node_count *
-                                       (engine->chains.count + STAMPS_A_VECTOR));
+    return budget_may_take(&engine->budget, 2 * sizeof(stamp) * (uint64_t)engine->graph.node_count *
+                                                (engine->chains.count + STAMPS_A_VECTOR));
 }
 
 /* Whether the columns by operation and transaction, which problem.c, chains.c and graph.c make
@@ -115,9 +77,10 @@ static bool problem_fits(struct engine *engine)
 {
     enum { BYTES_AN_OPERATION = 80, BYTES_A_TRANSACTION = 120, BYTES_A_KEY = 40 };
     const struct iso_history *history = engine->history;
-    return engine_may_take(engine, BYTES_AN_OPERATION * (uint64_t)history->ops.count +
-                                       BYTES_A_TRANSACTION * (uint64_t)history->txns.count +
-                                       BYTES_A_KEY * (uint64_t)history->keys.count);
+    return budget_may_take(&engine->budget,
+                           BYTES_AN_OPERATION * (uint64_t)history->ops.count +
+                               BYTES_A_TRANSACTION * (uint64_t)history->txns.count +
+                               BYTES_A_KEY * (uint64_t)history->keys.count);
 }
 
 static bool search_timed(struct engine *engine, uint64_t dead_ends, uint32_t *scheduled_count)
@@ -310,7 +273,7 @@ static void judge_history(struct engine *engine)
     bool ordered = chains_build(engine);
     versions_sort(engine);
     graph_init(engine);
-    if (!engine_may_take(engine, graph_count_known(engine) * sizeof(struct fact))) {
+    if (!budget_may_take(&engine->budget, graph_count_known(engine) * sizeof(struct fact))) {
         conclude_undecided(engine, engine->budget.stop_reason);
         return;
     }
@@ -358,8 +321,8 @@ enum iso_status iso_polygraph_check(const struct iso_history *history,
                             .result = result,
                             .saturation = {.empty_read = ISO_NONE},
                             .candidates = {.listed_at = ISO_NONE},
+                            .budget = budget_from(options, start),
                             .serial = iso_model_is_serial(options->model)};
-    engine.budget.deadline = options->timeout > 0 ? start + options->timeout : 0;
     result->evidence.model = options->model;
     result->evidence.versions_by_commit = options->versions_by_commit;
     result->evidence.drift = iso_model_needs_times(options->model) ? options->drift : 0;

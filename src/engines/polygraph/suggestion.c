@@ -172,8 +172,7 @@ static void accept_suggestion(const struct advice *advice)
     uint32_t *sorted = iso_numbers(engine->transactions.count);
     for (uint32_t t = 0; t < engine->transactions.count; t++)
         first[advice->begin[t] + 1]++;
-    for (uint32_t p = 0; p < engine->transactions.count; p++)
-        first[p + 1] += first[p];
+    iso_running_sums(first, (size_t)engine->transactions.count + 1);
     for (uint32_t t = 0; t < engine->transactions.count; t++)
         sorted[first[advice->begin[t]]++] = t;
     for (uint32_t p = 0, i = 0; p < engine->transactions.count; p++) {
@@ -222,12 +221,7 @@ bool suggestion_decides(struct engine *engine)
         fine = place_transaction(&advice, t);
     if (fine)
         accept_suggestion(&advice);
-    iso_free(advice.begin);
-    iso_free(advice.current);
-    iso_free(advice.replaced);
-    iso_free(advice.before);
-    iso_free(advice.length);
-    iso_free(advice.lists);
-    iso_free(advice.of_length);
+    ISO_FREE_ALL(advice.begin, advice.current, advice.replaced, advice.before, advice.length,
+                 advice.lists, advice.of_length);
     return fine;
 }

@@ -165,8 +165,7 @@ static void collect_initial(struct lists *lists)
     lists->initial_elements = iso_numbers(history->initial.count);
     for (uint32_t i = 0; i < history->initial.count; i++)
         first[history->initial.key[i] + 2] += history->initial.is_append[i];
-    for (uint32_t key = 0; key < history->keys.count; key++)
-        first[key + 2] += first[key + 1];
+    iso_running_sums(first + 1, (size_t)history->keys.count + 1);
     for (uint32_t i = 0; i < history->initial.count; i++) {
         if (history->initial.is_append[i])
             lists->initial_elements[first[history->initial.key[i] + 1]++] =
@@ -301,8 +300,7 @@ static uint32_t *by_list_key(const struct problem *problem, const uint32_t *keys
     *items = iso_allocate(((size_t)count + 1) * sizeof **items);
     for (uint32_t i = 0; i < count; i++)
         first[keys[i] + 2] += iso_key_is_list(problem->history, keys[i]) ? 1 : 0;
-    for (uint32_t key = 0; key < key_count; key++)
-        first[key + 2] += first[key + 1];
+    iso_running_sums(first + 1, (size_t)key_count + 1);
     for (uint32_t i = 0; i < count; i++) {
         if (iso_key_is_list(problem->history, keys[i]))
             (*items)[first[keys[i] + 1]++] = i;
@@ -330,10 +328,7 @@ static void resolve_keys(struct lists *lists)
             resolve_key(lists, key, reads + first_read[key], first_read[key + 1] - first_read[key],
                         writes + first_write[key], first_write[key + 1] - first_write[key]);
     }
-    iso_free(first_read);
-    iso_free(first_write);
-    iso_free(reads);
-    iso_free(writes);
+    ISO_FREE_ALL(first_read, first_write, reads, writes);
 }
 
 void problem_resolve_lists(struct problem *problem)
@@ -355,12 +350,6 @@ void problem_resolve_lists(struct problem *problem)
     iso_free(lists.appends.entries);
     iso_free(lists.appends.elements);
     iso_index_release(&lists.appends.by_element);
-    iso_free(lists.longest);
-    iso_free(lists.repeats);
-    iso_free(lists.several);
-    iso_free(lists.place);
-    iso_free(lists.initial_first);
-    iso_free(lists.initial_elements);
-    iso_free(lists.boundary);
-    iso_free(lists.observed);
+    ISO_FREE_ALL(lists.longest, lists.repeats, lists.several, lists.place, lists.initial_first,
+                 lists.initial_elements, lists.boundary, lists.observed);
 }

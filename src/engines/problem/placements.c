@@ -60,8 +60,7 @@ void placements_end(struct problem *problem)
     list->ending = iso_numbers((size_t)list->end - list->first);
     for (uint32_t i = list->first; i < list->end; i++)
         first[placements->items[i].end - list->start + 2]++;
-    for (size_t length = 0; length < lengths; length++)
-        first[length + 2] += first[length + 1];
+    iso_running_sums(first + 1, (size_t)lengths + 1);
     for (uint32_t i = list->first; i < list->end; i++)
         list->ending[first[placements->items[i].end - list->start + 1]++] = i;
     list->first_ending = first;
@@ -73,16 +72,11 @@ void placements_release(struct placements *placements)
 {
     if (!placements)
         return;
-    for (uint32_t i = 0; i < placements->list_count; i++) {
-        iso_free(placements->lists[i].first_ending);
-        iso_free(placements->lists[i].ending);
-        iso_free(placements->lists[i].ends);
-        iso_free(placements->lists[i].set);
-    }
+    for (uint32_t i = 0; i < placements->list_count; i++)
+        ISO_FREE_ALL(placements->lists[i].first_ending, placements->lists[i].ending,
+                     placements->lists[i].ends, placements->lists[i].set);
     iso_column_free(placements->items, placements->capacity * sizeof *placements->items);
-    iso_free(placements->lists);
-    iso_free(placements->list_of_key);
-    iso_free(placements);
+    ISO_FREE_ALL(placements->lists, placements->list_of_key, placements);
 }
 
 const struct repeating_list *placements_of_key(const struct placements *placements, uint32_t key)

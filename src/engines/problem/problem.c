@@ -7,6 +7,7 @@
 
 #include <stdlib.h>
 
+#include "base/clock.h"
 #include "base/order.h"
 
 /* The current transaction's state of a key. */
@@ -327,24 +328,58 @@ void problem_forget_reads(struct problem *problem)
 
 void problem_release(struct problem *problem)
 {
-    uint32_t *lists[] = {problem->transactions.in_history,
-                         problem->transactions.local,
-                         problem->writes.transaction,
-                         problem->writes.key,
-                         problem->writes.value,
-                         problem->writes.first,
-                         problem->reads.transaction,
-                         problem->reads.key,
-                         problem->reads.value,
-                         problem->reads.operation,
-                         problem->reads.prefix,
-                         problem->reads.writer,
-                         problem->reads.set,
-                         problem->reads.first,
-                         problem->writer_sets.first,
-                         problem->writer_sets.member};
-    for (size_t i = 0; i < sizeof lists / sizeof *lists; i++)
-        iso_free(lists[i]);
-    iso_free(problem->list_orders.pairs);
+    ISO_FREE_ALL(problem->transactions.in_history, problem->transactions.local,
+                 problem->writes.transaction, problem->writes.key, problem->writes.value,
+                 problem->writes.first, problem->reads.transaction, problem->reads.key,
+                 problem->reads.value, problem->reads.operation, problem->reads.prefix,
+                 problem->reads.writer, problem->reads.set, problem->reads.first,
+                 problem->writer_sets.first, problem->writer_sets.member,
+                 problem->list_orders.pairs);
     placements_release(problem->placements);
+}
+
+/* ---- what may be spent ---- */
+
+struct budget budget_from(const struct iso_polygraph_options *options, double start)
+{
+    return (struct budget){.options = options,
+                           .deadline = options->timeout > 0 ? start + options->timeout : 0};
+}
+
+bool budget_may_take(struct budget *budget, uint64_t bytes)
+{
+    const struct iso_polygraph_options *options = budget->options;
+    uint64_t limit = options->memory ? options->memory : (uint64_t)1 << 34;
+    uint64_t used = options->memory_in_use ? options->memory_in_use() : 0;
+    if (!budget->stop_reason && used + bytes > limit)
+        budget->stop_reason = "memory";
+    return !budget->stop_reason;
+}
+
+/* Memory is asked for seldom: it takes a call into the system. */
+bool budget_is_spent(struct budget *budget)
+{
+    const double between_looks = 0.002;
+    double time = budget->stop_reason ? 0 : iso_clock_seconds();
+    if (!budget->stop_reason && budget->deadline != 0 && time >= budget->deadline)
+        budget->stop_reason = "timeout";
+    if (!budget->stop_reason && time >= budget->next_check) {
+        budget->next_check = time + between_looks;
+        budget_may_take(budget, 0);
+    }
+    return budget->stop_reason;
+}
+
+void problem_undecided(struct iso_polygraph_result *result,
+                       const struct iso_polygraph_options *options, const char *reason)
+{
+    struct iso_evidence *evidence = &result->evidence;
+    result->outcome = ISO_IS_UNDECIDED;
+    result->reason = reason;
+    iso_evidence_release(evidence);
+    evidence->model = options->model;
+    evidence->drift = options->drift;
+    evidence->versions_by_commit = options->versions_by_commit;
+    result->cycle_lemma = ISO_NONE;
+    result->cycles = 0;
 }

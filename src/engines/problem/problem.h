@@ -22,6 +22,18 @@
 #define INITIAL 0xfffffffeu /* the version that stands before all others */
 #define OPEN 0xffffffffu    /* a read whose writer is not known yet */
 
+/* Time and memory that may be spent, and whether they are. */
+struct budget {
+    const struct iso_polygraph_options *options;
+    double deadline;         /* 0: none */
+    const char *stop_reason; /* once the time is up or memory short, or another reason is found */
+    double next_check;       /* when to ask for the memory in use again */
+};
+
+struct budget budget_from(const struct iso_polygraph_options *options, double start);
+bool budget_is_spent(struct budget *budget); /* to be asked every millisecond or so */
+bool budget_may_take(struct budget *budget, uint64_t bytes); /* false: memory is short */
+
 /* Those that take part: committed ones, and those of unknown outcome that something may read
  * from. */
 struct transactions {
@@ -110,6 +122,10 @@ void problem_forget_reads(struct problem *problem);
 
 /* Findings: two read-modify-writes of one version. */
 void problem_find_lost_updates(struct problem *problem);
+
+/* An undecided verdict: the evidence goes, since half a proof is none. */
+void problem_undecided(struct iso_polygraph_result *result,
+                       const struct iso_polygraph_options *options, const char *reason);
 
 void problem_finding(struct problem *problem, enum iso_finding_kind kind, uint32_t transaction,
                      uint32_t operation, uint32_t other);

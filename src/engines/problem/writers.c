@@ -7,7 +7,6 @@
  * stays in the cache, and nothing is looked up far away.
  */
 #include "base/hash.h"
-#include "history/initial.h"
 #include "problem/placements.h"
 
 /* Items of each key, ascending: list[first[key]] to list[first[key + 1] - 1]. */
@@ -27,8 +26,7 @@ static void deal(struct dealt *dealt, const struct iso_history *history, const u
     dealt->list = iso_allocate(((size_t)count + 1) * sizeof *dealt->list);
     for (uint32_t i = 0; i < count; i++)
         dealt->first[key[i] + 2]++;
-    for (uint32_t k = 0; k < history->keys.count; k++)
-        dealt->first[k + 2] += dealt->first[k + 1];
+    iso_running_sums(dealt->first + 1, (size_t)history->keys.count + 1);
     for (uint32_t i = 0; i < count; i++)
         dealt->list[dealt->first[key[i] + 1]++] = (struct item){i, value[i]};
 }
@@ -161,13 +159,8 @@ static void find_by_value(struct problem *problem)
             if (!is_seen(problem, reads.list[i].number))
                 find_writer(problem, &values, key, initial[key], &reads.list[i]);
     }
-    iso_free(initial);
-    iso_free(values.entries);
-    iso_free(values.same);
-    iso_free(writes.first);
-    iso_free(writes.list);
-    iso_free(reads.first);
-    iso_free(reads.list);
+    ISO_FREE_ALL(initial, values.entries, values.same, writes.first, writes.list, reads.first,
+                 reads.list);
 }
 
 /* ---- lists whose elements repeat ---- */

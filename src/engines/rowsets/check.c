@@ -84,7 +84,7 @@ static void tell_finding(void *context, const struct iso_rowsets_finding *findin
 {
     struct checking *checking = context;
     pthread_mutex_lock(&checking->telling);
-    checking->options->on_finding(checking->options->context, finding);
+    checking->options->on_finding(iso_rowsets_reports(checking->options), finding);
     pthread_mutex_unlock(&checking->telling);
 }
 
@@ -92,21 +92,8 @@ static void tell_unjudged(void *context, const struct iso_rowsets_unjudged *unju
 {
     struct checking *checking = context;
     pthread_mutex_lock(&checking->telling);
-    checking->options->on_unjudged(checking->options->context, unjudged);
+    checking->options->on_unjudged(iso_rowsets_reports(checking->options), unjudged);
     pthread_mutex_unlock(&checking->telling);
-}
-
-static struct iso_scalar_type type_of(void *context, struct iso_json_text table,
-                                      struct iso_json_text column)
-{
-    const struct iso_rowsets_options *options = ((struct checking *)context)->options;
-    return options->type_of(options->context, table, column);
-}
-
-static void key_of(void *context, struct iso_json_text table, struct iso_rowsets_key *key)
-{
-    const struct iso_rowsets_options *options = ((struct checking *)context)->options;
-    options->key_of(options->context, table, key);
 }
 
 /* The engine knows no tables but its own: of the others nothing is kept. */
@@ -117,9 +104,7 @@ static struct iso_rowsets *new_engine(struct checking *checking, unsigned shard)
     own.shards = 1;
     own.on_finding = tell_finding;
     own.on_unjudged = own.on_unjudged ? tell_unjudged : NULL;
-    own.type_of = own.type_of ? type_of : NULL;
-    own.key_of = own.key_of ? key_of : NULL;
-    own.context = checking;
+    own.reports = checking;
     struct iso_rowsets *engine = iso_rowsets_new(&own);
     for (uint32_t i = shard; i < checking->asked_count; i += checking->shards) {
         char buffer[ISO_ATOM_TEXT_MAX];
@@ -174,7 +159,5 @@ void iso_rowsets_check(const struct iso_history *history, const struct iso_rowse
     *stats = checking.stats[0];
     for (uint32_t s = 1; s < checking.shards; s++)
         rowsets_add_stats(stats, &checking.stats[s]);
-    iso_free(checking.stats);
-    iso_free(commits);
-    iso_free(asked);
+    ISO_FREE_ALL(checking.stats, commits, asked);
 }

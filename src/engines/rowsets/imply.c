@@ -398,9 +398,7 @@ static void imply_of_query(struct implying *implying, struct iso_rowsets *engine
         judge_visit(judge, imply_of_row);
     }
     implying->history->ranges.not_implied += implying->is_unsure && !query->is_partial;
-    iso_free(implying->now.scalars);
-    iso_free(implying->other.scalars);
-    iso_free(implying->extremes);
+    ISO_FREE_ALL(implying->now.scalars, implying->other.scalars, implying->extremes);
     judge_close(judge);
     rowsets_free_query(query);
 }

@@ -51,7 +51,7 @@ static void report(struct judge *judge, struct iso_rowsets_finding *finding, iso
     engine->stats.missing_rows += finding->kind == ISO_MISSING_ROW && !judge->is_retracting;
     engine->stats.extra_rows += finding->kind == ISO_EXTRA_ROW && !judge->is_retracting;
     engine->stats.aggregates += finding->kind == ISO_AGGREGATE && !judge->is_retracting;
-    engine->options.on_finding(engine->options.context, finding);
+    engine->options.on_finding(iso_rowsets_reports(&engine->options), finding);
     iso_text_release(&key);
 }
 
@@ -492,9 +492,7 @@ static void release(struct judge *judge)
     judge_release_returned(judge);
     iso_json_release(&judge->texts.reader);
     iso_bounds_release(&judge->asked.bounds);
-    iso_free(judge->asked.slots);
-    iso_free(judge->row.cells);
-    iso_free(judge->scalars);
+    ISO_FREE_ALL(judge->asked.slots, judge->row.cells, judge->scalars);
     iso_text_release(&judge->texts.room);
     iso_text_release(&judge->texts.parts);
     iso_text_release(&judge->texts.json);
@@ -522,7 +520,7 @@ static void conclude(struct judge *judge)
         .reasons = judge->reasons,
         .rows = judge->doubtful_rows};
     if (engine->options.on_unjudged)
-        engine->options.on_unjudged(engine->options.context, &unjudged);
+        engine->options.on_unjudged(iso_rowsets_reports(&engine->options), &unjudged);
 }
 
 static void start(struct judge *judge, struct iso_rowsets *engine, struct rowsets_query *query)

@@ -488,9 +488,7 @@ void judge_release_returned(struct judge *judge)
     }
     for (uint32_t i = 0; i < judge->returned.copy_count; i++)
         iso_free(judge->returned.copies[i]);
-    iso_free(judge->returned.aggregates);
-    iso_free(judge->returned.copies);
-    iso_free(judge->returned.bag.places);
+    ISO_FREE_ALL(judge->returned.aggregates, judge->returned.copies, judge->returned.bag.places);
     iso_text_release(&judge->returned.bag.text);
     iso_text_release(&judge->texts.returned);
 }

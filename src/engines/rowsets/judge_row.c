@@ -426,9 +426,7 @@ bool judge_excuses(struct judge *judge, enum judge_fault fault)
     }
     if (excused)
         judge->blocker = blocker;
-    iso_free(choices);
-    iso_free(kept);
-    iso_free(mixed);
+    ISO_FREE_ALL(choices, kept, mixed);
     return excused;
 }
 

@@ -15,10 +15,7 @@ void rowsets_free_query(struct rowsets_query *query)
 {
     if (!query)
         return; /* of an archive that ended too early */
-    iso_free(query->rows);
-    iso_free(query->owns);
-    iso_free(query->emitted);
-    iso_free(query);
+    ISO_FREE_ALL(query->rows, query->owns, query->emitted, query);
 }
 
 uint64_t rowsets_query_bytes(const struct rowsets_query *query)
@@ -78,8 +75,14 @@ void rowsets_link_all(struct iso_rowsets *engine)
 
 /* ---- judging ---- */
 
+static void hold(struct iso_rowsets *engine, struct rowsets_query *query)
+{
+    ISO_GROW(engine->waiting.held, engine->waiting.held_count, engine->waiting.held_capacity);
+    engine->waiting.held[engine->waiting.held_count++] = query;
+}
+
 /* Judges it, and keeps it if it has to wait on. */
-static void settle(struct iso_rowsets *engine, struct rowsets_query *query, bool is_last)
+static void finalize(struct iso_rowsets *engine, struct rowsets_query *query, bool is_last)
 {
     query->watched = rowsets_judge(engine, query, is_last ? ROWSETS_LAST : ROWSETS_FINAL);
     if (query->watched == ISO_NONE) {
@@ -87,8 +90,7 @@ static void settle(struct iso_rowsets *engine, struct rowsets_query *query, bool
         return;
     }
     count_open(engine, query, 1);
-    ISO_GROW(engine->waiting.held, engine->waiting.held_count, engine->waiting.held_capacity);
-    engine->waiting.held[engine->waiting.held_count++] = query;
+    hold(engine, query);
 }
 
 static bool is_final(const struct iso_rowsets *engine, uint64_t bound)
@@ -120,7 +122,7 @@ void rowsets_enqueue(struct iso_rowsets *engine, struct rowsets_query *query)
     query->turn.number = engine->waiting.numbered++;
     if (is_final(engine, due_of(engine, query)) ||
         engine->store.tables[query->table_number].is_given_up)
-        settle(engine, query, engine->time.ended);
+        finalize(engine, query, engine->time.ended);
     else
         keep_waiting(engine, query);
 }
@@ -166,26 +168,24 @@ void iso_rowsets_clock(struct iso_rowsets *engine, uint64_t now, uint64_t patien
 /* ---- what is held ---- */
 
 /* Held queries for which `wants` is true, once more. */
-static void settle_held(struct iso_rowsets *engine,
-                        bool (*wants)(const struct rowsets_query *query, uint64_t number),
-                        uint64_t number, bool is_last)
+static void finalize_held(struct iso_rowsets *engine,
+                          bool (*wants)(const struct rowsets_query *query, uint64_t number),
+                          uint64_t number, bool is_last)
 {
-    uint32_t count = engine->waiting.held_count, kept = 0;
+    uint32_t count = engine->waiting.held_count;
     struct rowsets_query **held = engine->waiting.held;
     engine->waiting.held = NULL;
     engine->waiting.held_count = engine->waiting.held_capacity = 0;
     for (uint32_t i = 0; i < count; i++) {
-        if (wants(held[i], number)) {
-            count_open(engine, held[i], -1);
-            settle(engine, held[i], is_last);
-        } else {
-            held[kept++] = held[i];
-        }
+        if (!wants(held[i], number))
+            continue;
+        count_open(engine, held[i], -1);
+        finalize(engine, held[i], is_last);
+        held[i] = NULL;
     }
-    for (uint32_t i = 0; i < kept; i++) {
-        ISO_GROW(engine->waiting.held, engine->waiting.held_count, engine->waiting.held_capacity);
-        engine->waiting.held[engine->waiting.held_count++] = held[i];
-    }
+    for (uint32_t i = 0; i < count; i++)
+        if (held[i])
+            hold(engine, held[i]);
     iso_free(held);
 }
 
@@ -215,19 +215,19 @@ void rowsets_wake(struct iso_rowsets *engine, uint32_t unknown)
 {
     assert(unknown < engine->outcomes.unknown_count);
     if (engine->waiting.held_count)
-        settle_held(engine, watches, unknown, engine->time.ended);
+        finalize_held(engine, watches, unknown, engine->time.ended);
 }
 
 /* ---- what is final ---- */
 
 /* All that are due first, in the order in which they came: what else waits has no say in it. */
-static void settle_first(struct iso_rowsets *engine, bool is_last)
+static void finalize_first(struct iso_rowsets *engine, bool is_last)
 {
     uint64_t due = engine->waiting.queue.items[0].key;
     struct rowsets_query *first = take_first(engine), **list = NULL;
     uint32_t count = 0, capacity = 0;
     if (!engine->waiting.queue.count || engine->waiting.queue.items[0].key != due) {
-        settle(engine, first, is_last);
+        finalize(engine, first, is_last);
         return;
     }
     do {
@@ -239,23 +239,23 @@ static void settle_first(struct iso_rowsets *engine, bool is_last)
     } while (first);
     qsort(list, count, sizeof(struct rowsets_query *), compare_numbers);
     for (uint32_t i = 0; i < count; i++)
-        settle(engine, list[i], is_last);
+        finalize(engine, list[i], is_last);
     iso_free(list);
 }
 
-static void settle_final(struct iso_rowsets *engine)
+static void finalize_due(struct iso_rowsets *engine)
 {
     while (engine->waiting.queue.count && is_final(engine, engine->waiting.queue.items[0].key))
-        settle_first(engine, engine->time.ended);
+        finalize_first(engine, engine->time.ended);
 }
 
 /* Nothing that is still to come can be seen there. */
 void rowsets_conclude_below(struct iso_rowsets *engine, uint64_t floor)
 {
     while (engine->waiting.queue.count && engine->waiting.queue.items[0].key <= floor)
-        settle_first(engine, true);
+        finalize_first(engine, true);
     if (engine->waiting.held_count)
-        settle_held(engine, is_below, floor, true);
+        finalize_held(engine, is_below, floor, true);
 }
 
 void rowsets_conclude_table(struct iso_rowsets *engine, uint32_t table)
@@ -271,10 +271,10 @@ void rowsets_conclude_table(struct iso_rowsets *engine, uint32_t table)
     rowsets_link_all(engine); /* in the order in which they arrived */
     for (uint32_t i = 0; i < count; i++)
         if (all[i]->table_number == table)
-            settle(engine, all[i], true);
+            finalize(engine, all[i], true);
     iso_free(all);
     if (engine->waiting.held_count)
-        settle_held(engine, asks_table, table, true);
+        finalize_held(engine, asks_table, table, true);
 }
 
 void iso_rowsets_watermark(struct iso_rowsets *engine, uint64_t timestamp)
@@ -284,7 +284,7 @@ void iso_rowsets_watermark(struct iso_rowsets *engine, uint64_t timestamp)
         return;
     engine->time.watermark = timestamp;
     engine->time.has_watermark = true;
-    settle_final(engine);
+    finalize_due(engine);
     if (retention < timestamp)
         iso_rowsets_forget(engine, timestamp - retention);
 }
@@ -292,7 +292,7 @@ void iso_rowsets_watermark(struct iso_rowsets *engine, uint64_t timestamp)
 void iso_rowsets_end(struct iso_rowsets *engine)
 {
     engine->time.ended = true;
-    settle_final(engine);
+    finalize_due(engine);
     if (engine->waiting.held_count)
-        settle_held(engine, is_any, 0, true);
+        finalize_held(engine, is_any, 0, true);
 }

@@ -1,6 +1,5 @@
-
-
 #include "base/index.h"
+#include "base/numbers.h"
 #include "rowsets/rowsets_private.h"
 
 void iso_rowsets_options_init(struct iso_rowsets_options *options)
@@ -53,9 +52,7 @@ void iso_rowsets_free(struct iso_rowsets *engine)
     free_queries(engine);
     rowsets_release_store(engine);
     iso_atoms_release(&engine->atoms);
-    iso_free(engine->block.known);
-    iso_free(engine->block.plain);
-    iso_free(engine->block.writes);
+    ISO_FREE_ALL(engine->block.known, engine->block.plain, engine->block.writes);
     iso_text_release(&engine->text);
     rowsets_forget_conditions(engine);
     iso_free(engine);
@@ -118,27 +115,11 @@ void iso_rowsets_stats(const struct iso_rowsets *engine, struct iso_rowsets_stat
 
 void rowsets_add_stats(struct iso_rowsets_stats *stats, const struct iso_rowsets_stats *more)
 {
-    stats->queries += more->queries;
-    stats->judged += more->judged;
-    stats->unjudged += more->unjudged;
-    for (int reason = 0; reason < ISO_UNJUDGED_REASONS; reason++)
-        stats->reasons[reason] += more->reasons[reason];
-    stats->missing_rows += more->missing_rows;
-    stats->extra_rows += more->extra_rows;
-    stats->aggregates += more->aggregates;
-    stats->looked_at += more->looked_at;
-    stats->late += more->late;
-    stats->unjudged_ranges += more->unjudged_ranges;
-    stats->open_ranges += more->open_ranges;
-    stats->waiting += more->waiting;
-    stats->held += more->held;
-    stats->provisional += more->provisional;
-    stats->given_up += more->given_up;
-    stats->tables += more->tables;
-    stats->rows += more->rows;
-    stats->cells += more->cells;
-    stats->versions += more->versions;
-    stats->bytes += more->bytes;
+    const size_t first = offsetof(struct iso_rowsets_stats, queries),
+                 end = offsetof(struct iso_rowsets_stats, oldest);
+    uint64_t open_unknown = stats->open_unknown; /* as transactions, the same in each */
+    iso_add_counts(&stats->queries, &more->queries, end - first);
+    stats->open_unknown = open_unknown;
     if (more->oldest < stats->oldest) {
         stats->oldest = more->oldest;
         stats->oldest_origin = more->oldest_origin;

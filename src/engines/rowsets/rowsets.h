@@ -123,7 +123,13 @@ struct iso_rowsets_options {
     void (*on_finding)(void *context, const struct iso_rowsets_finding *finding);
     void (*on_unjudged)(void *context, const struct iso_rowsets_unjudged *unjudged); /* or NULL */
     void *context;
+    void *reports; /* in place of it for these two; NULL: the same */
 };
+
+static inline void *iso_rowsets_reports(const struct iso_rowsets_options *options)
+{
+    return options->reports ? options->reports : options->context;
+}
 
 /* SI, ISO_SCAN_LIMIT, everything is kept, initial values are known. */
 void iso_rowsets_options_init(struct iso_rowsets_options *options);

@@ -18,10 +18,8 @@ struct reported {
 struct shard {
     struct iso_rowsets *engine;
     const struct iso_rowsets_options *options; /* the caller's */
-    uint32_t *added;                           /* transactions that it has not been given */
-    uint32_t added_count, added_capacity;
-    struct reported *reported;
-    uint32_t reported_count, reported_capacity;
+    ISO_LIST(uint32_t) added;                  /* transactions that it has not been given */
+    ISO_LIST(struct reported) reported;
     struct iso_text texts;
     struct iso_atoms values;
 };
@@ -33,9 +31,8 @@ struct iso_rowsets_shards {
     struct shard *list;
     uint32_t count;
     const struct iso_history *history;
-    uint8_t *owners; /* by the block's keys: 1 + the shard; 0: not looked up; NOBODY */
-    uint32_t owner_count, owner_capacity;
-    uint32_t pending; /* transactions that not all have been given */
+    ISO_LIST(uint8_t) owners; /* by the block's keys: 1 + the shard; 0: not looked up; NOBODY */
+    uint32_t pending;         /* transactions that not all have been given */
     uint64_t floor;
 };
 
@@ -56,8 +53,8 @@ static struct iso_json_text *text_of(struct reported *reported, int number)
 
 static struct reported *keep(struct shard *shard, const struct reported *reported)
 {
-    ISO_GROW(shard->reported, shard->reported_count, shard->reported_capacity);
-    struct reported *kept = &shard->reported[shard->reported_count++];
+    ISO_GROW(shard->reported.list, shard->reported.count, shard->reported.capacity);
+    struct reported *kept = &shard->reported.list[shard->reported.count++];
     *kept = *reported;
     for (int i = 0; i < TEXTS; i++) {
         const struct iso_json_text *text = text_of(kept, i);
@@ -93,36 +90,22 @@ static void tell(struct shard *shard, struct reported *reported)
             text_of(reported, i)->at =
                 shard->texts.bytes ? shard->texts.bytes + reported->at[i] : "";
     if (reported->is_finding)
-        shard->options->on_finding(shard->options->context, &reported->finding);
+        shard->options->on_finding(iso_rowsets_reports(shard->options), &reported->finding);
     else
-        shard->options->on_unjudged(shard->options->context, &reported->unjudged);
+        shard->options->on_unjudged(iso_rowsets_reports(shard->options), &reported->unjudged);
 }
 
 static void tell_all(struct iso_rowsets_shards *shards)
 {
     for (uint32_t s = 0; shards->count > 1 && s < shards->count; s++) {
         struct shard *shard = &shards->list[s];
-        for (uint32_t i = 0; i < shard->reported_count; i++)
-            tell(shard, &shard->reported[i]);
-        if (shard->reported_count)
+        for (uint32_t i = 0; i < shard->reported.count; i++)
+            tell(shard, &shard->reported.list[i]);
+        if (shard->reported.count)
             iso_atoms_clear(&shard->values);
-        shard->reported_count = 0;
+        shard->reported.count = 0;
         shard->texts.used = 0;
     }
-}
-
-/* The types of columns and keys are asked of the caller. */
-static struct iso_scalar_type type_of(void *context, struct iso_json_text table,
-                                      struct iso_json_text column)
-{
-    const struct iso_rowsets_options *options = ((struct shard *)context)->options;
-    return options->type_of(options->context, table, column);
-}
-
-static void key_of(void *context, struct iso_json_text table, struct iso_rowsets_key *key)
-{
-    const struct iso_rowsets_options *options = ((struct shard *)context)->options;
-    options->key_of(options->context, table, key);
 }
 
 /* ---- from new to free ---- */
@@ -146,9 +129,7 @@ struct iso_rowsets_shards *iso_rowsets_shards_new(const struct iso_rowsets_optio
         if (shards->count > 1) {
             own.on_finding = keep_finding;
             own.on_unjudged = options->on_unjudged ? keep_unjudged : NULL;
-            own.type_of = options->type_of ? type_of : NULL;
-            own.key_of = options->key_of ? key_of : NULL;
-            own.context = shard;
+            own.reports = shard;
             own.ranges &= rowsets_shard_of("", 0, shards->count) == s;
         }
         shard->engine = iso_rowsets_new(&own);
@@ -161,41 +142,40 @@ void iso_rowsets_shards_free(struct iso_rowsets_shards *shards)
     for (uint32_t s = 0; shards && s < shards->count; s++) {
         struct shard *shard = &shards->list[s];
         iso_rowsets_free(shard->engine);
-        iso_free(shard->added);
-        iso_free(shard->reported);
+        iso_free(shard->added.list);
+        iso_free(shard->reported.list);
         iso_text_release(&shard->texts);
         iso_atoms_release(&shard->values);
     }
     if (!shards)
         return;
-    iso_free(shards->list);
-    iso_free(shards->owners);
-    iso_free(shards);
+    ISO_FREE_ALL(shards->list, shards->owners.list, shards);
 }
 
 /* ---- work of all shards ---- */
 
 struct work {
     struct iso_rowsets_shards *shards;
-    void (*step)(struct iso_rowsets *engine, const struct work *work);
-    uint64_t one, other;
+    enum { ADD_ONLY, WATERMARK, CLOCK, FORGET, END } step;
+    uint64_t time, patience;
 };
-
-static void give(struct shard *shard)
-{
-    for (uint32_t i = 0; i < shard->added_count; i++)
-        iso_rowsets_add(shard->engine, shard->added[i]);
-    shard->added_count = 0;
-}
 
 /* Gives a shard the transactions that it has not had yet, and then the step. */
 static void work_of_shard(void *argument, uint32_t number)
 {
     const struct work *work = argument;
     struct shard *shard = &work->shards->list[number];
-    give(shard);
-    if (work->step)
-        work->step(shard->engine, work);
+    for (uint32_t i = 0; i < shard->added.count; i++)
+        iso_rowsets_add(shard->engine, shard->added.list[i]);
+    shard->added.count = 0;
+    if (work->step == WATERMARK)
+        iso_rowsets_watermark(shard->engine, work->time);
+    else if (work->step == CLOCK)
+        iso_rowsets_clock(shard->engine, work->time, work->patience);
+    else if (work->step == FORGET)
+        iso_rowsets_forget(shard->engine, work->time);
+    else if (work->step == END)
+        iso_rowsets_end(shard->engine);
 }
 
 /* Enough to be worth other threads. */
@@ -223,32 +203,17 @@ static void run(struct iso_rowsets_shards *shards, struct work work)
 void iso_rowsets_shards_flush(struct iso_rowsets_shards *shards)
 {
     if (shards->pending)
-        run(shards, (struct work){.step = NULL});
-}
-
-static void step_watermark(struct iso_rowsets *engine, const struct work *work)
-{
-    iso_rowsets_watermark(engine, work->one);
+        run(shards, (struct work){.step = ADD_ONLY});
 }
 
 void iso_rowsets_shards_watermark(struct iso_rowsets_shards *shards, uint64_t timestamp)
 {
-    run(shards, (struct work){.step = step_watermark, .one = timestamp});
-}
-
-static void step_clock(struct iso_rowsets *engine, const struct work *work)
-{
-    iso_rowsets_clock(engine, work->one, work->other);
+    run(shards, (struct work){.step = WATERMARK, .time = timestamp});
 }
 
 void iso_rowsets_shards_clock(struct iso_rowsets_shards *shards, uint64_t now, uint64_t patience)
 {
-    run(shards, (struct work){.step = step_clock, .one = now, .other = patience});
-}
-
-static void step_forget(struct iso_rowsets *engine, const struct work *work)
-{
-    iso_rowsets_forget(engine, work->one);
+    run(shards, (struct work){.step = CLOCK, .time = now, .patience = patience});
 }
 
 void iso_rowsets_shards_forget(struct iso_rowsets_shards *shards, uint64_t floor)
@@ -256,18 +221,12 @@ void iso_rowsets_shards_forget(struct iso_rowsets_shards *shards, uint64_t floor
     if (floor <= shards->floor)
         return;
     shards->floor = floor;
-    run(shards, (struct work){.step = step_forget, .one = floor});
-}
-
-static void step_end(struct iso_rowsets *engine, const struct work *work)
-{
-    (void)work;
-    iso_rowsets_end(engine);
+    run(shards, (struct work){.step = FORGET, .time = floor});
 }
 
 void iso_rowsets_shards_end(struct iso_rowsets_shards *shards)
 {
-    run(shards, (struct work){.step = step_end});
+    run(shards, (struct work){.step = END});
 }
 
 /* ---- transactions ---- */
@@ -283,15 +242,16 @@ static uint8_t owner_of_key(struct iso_rowsets_shards *shards, uint32_t key)
 {
     char buffer[ISO_ATOM_TEXT_MAX];
     const struct iso_history *history = shards->history;
-    if (key >= shards->owner_count) {
-        ISO_RESERVE(shards->owners, history->keys.count, shards->owner_capacity);
-        memset(shards->owners + shards->owner_count, 0, history->keys.count - shards->owner_count);
-        shards->owner_count = history->keys.count;
+    if (key >= shards->owners.count) {
+        ISO_RESERVE(shards->owners.list, history->keys.count, shards->owners.capacity);
+        memset(shards->owners.list + shards->owners.count, 0,
+               history->keys.count - shards->owners.count);
+        shards->owners.count = history->keys.count;
     }
-    if (!shards->owners[key])
-        shards->owners[key] =
+    if (!shards->owners.list[key])
+        shards->owners.list[key] =
             owner_of_text(shards, rowsets_text(&history->atoms, history->keys.atom[key], buffer));
-    return shards->owners[key];
+    return shards->owners.list[key];
 }
 
 /* Which shards' tables it writes or asks, bits by number. */
@@ -333,8 +293,7 @@ void iso_rowsets_shards_add(struct iso_rowsets_shards *shards, uint32_t transact
         struct shard *shard = &shards->list[s];
         if (!(concerned >> s & 1))
             continue;
-        ISO_GROW(shard->added, shard->added_count, shard->added_capacity);
-        shard->added[shard->added_count++] = transaction;
+        ISO_APPEND(shard->added, transaction);
     }
     shards->pending++;
 }
@@ -345,7 +304,7 @@ void iso_rowsets_shards_block(struct iso_rowsets_shards *shards, const struct is
 {
     assert(!shards->pending);
     shards->history = history;
-    shards->owner_count = 0;
+    shards->owners.count = 0;
     for (uint32_t s = 0; s < shards->count; s++)
         iso_rowsets_block(shards->list[s].engine, history);
 }

@@ -447,9 +447,8 @@ void rowsets_forget_dead(struct iso_rowsets *engine)
 void rowsets_release_store(struct iso_rowsets *engine)
 {
     for (uint32_t i = 0; i < engine->store.table_count; i++) {
-        iso_free(engine->store.tables[i].columns);
-        iso_free(engine->store.tables[i].chunks);
-        iso_free(engine->store.tables[i].altered);
+        ISO_FREE_ALL(engine->store.tables[i].columns, engine->store.tables[i].chunks,
+                     engine->store.tables[i].altered);
         rowsets_release_indexes(&engine->store.tables[i]);
     }
     iso_free(engine->store.tables);

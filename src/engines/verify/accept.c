@@ -236,13 +236,7 @@ enum iso_verification verify_order(const struct iso_history *history,
         iso_free(replay.lists[key].elements);
         iso_free(replay.own[key].elements);
     }
-    iso_free(replay.lists);
-    iso_free(replay.own);
-    iso_free(replay.newest);
-    iso_free(replay.busy);
-    iso_free(replay.touched);
-    iso_free(replay.value);
-    iso_free(replay.before);
-    iso_free(replay.state);
+    ISO_FREE_ALL(replay.lists, replay.own, replay.newest, replay.busy, replay.touched, replay.value,
+                 replay.before, replay.state);
     return status;
 }

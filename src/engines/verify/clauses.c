@@ -33,12 +33,8 @@ void clauses_free(struct clauses *clauses)
 {
     for (int i = 0; i < 2 * (clauses->variable_count + 1) && clauses->watchers; i++)
         iso_free(clauses->watchers[i].clauses);
-    iso_free(clauses->literals);
-    iso_free(clauses->first);
-    iso_free(clauses->value);
-    iso_free(clauses->watchers);
-    iso_free(clauses->trail);
-    iso_free(clauses);
+    ISO_FREE_ALL(clauses->literals, clauses->first, clauses->value, clauses->watchers,
+                 clauses->trail, clauses);
 }
 
 int clauses_variable(struct clauses *clauses)

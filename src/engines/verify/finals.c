@@ -95,10 +95,7 @@ void finals_init_aborted(struct finals *finals, const struct iso_history *histor
 
 void finals_release(struct finals *finals)
 {
-    iso_free(finals->items);
-    iso_free(finals->first);
-    iso_free(finals->initial_value);
-    iso_free(finals->initial_length);
+    ISO_FREE_ALL(finals->items, finals->first, finals->initial_value, finals->initial_length);
     *finals = (struct finals){0};
 }
 

@@ -759,36 +759,15 @@ static void walk_release(struct walk *walk)
         iso_free(walk->rows.list[i]);
     if (!has_row_each(walk))
         iso_free(walk->rows.here);
-    for (uint32_t key = 0; key < history->keys.count; key++) {
-        iso_free(walk->own[key].elements);
-        iso_free(walk->lists.elements[key]);
-        iso_free(walk->lists.end_of[key]);
-    }
-    uint32_t *columns[] = {walk->position,
-                           walk->chains.of,
-                           walk->chains.place,
-                           walk->chains.before,
-                           walk->rows.left,
-                           walk->passed.newest,
-                           walk->sources.touched,
-                           walk->lists.length,
-                           walk->lists.room,
-                           walk->sources.list,
-                           walk->sources.read_at,
-                           walk->passed.writers,
-                           walk->passed.writers_first,
-                           walk->rows.writing,
-                           walk->passed.written,
-                           walk->sources.kept_first,
-                           walk->sources.kept,
-                           walk->sources.kept_at};
-    for (size_t i = 0; i < sizeof columns / sizeof *columns; i++)
-        iso_free(columns[i]);
-    iso_free(walk->rows.list);
-    iso_free(walk->own);
-    iso_free(walk->lists.elements);
-    iso_free(walk->lists.end_of);
-    iso_free(walk->passed.lasts);
+    for (uint32_t key = 0; key < history->keys.count; key++)
+        ISO_FREE_ALL(walk->own[key].elements, walk->lists.elements[key], walk->lists.end_of[key]);
+    ISO_FREE_ALL(walk->position, walk->chains.of, walk->chains.place, walk->chains.before,
+                 walk->rows.left, walk->passed.newest, walk->sources.touched, walk->lists.length,
+                 walk->lists.room, walk->sources.list, walk->sources.read_at, walk->passed.writers,
+                 walk->passed.writers_first, walk->rows.writing, walk->passed.written,
+                 walk->sources.kept_first, walk->sources.kept, walk->sources.kept_at,
+                 walk->rows.list, walk->own, walk->lists.elements, walk->lists.end_of,
+                 walk->passed.lasts);
     iso_number_map_release(&walk->passed.seen);
     iso_number_map_release(&walk->passed.saw);
     iso_number_map_release(&walk->passed.writes);

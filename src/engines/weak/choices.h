@@ -13,7 +13,7 @@ struct weak_choices {
     uint32_t *read_of;  /* by variable */
 };
 
-/* Too many of them: `weak->stopped`. */
+/* Too many of them: `weak->budget.stop_reason`. */
 void weak_choices_init(struct weak_choices *choices, struct weak *weak);
 void weak_choices_release(struct weak_choices *choices);
 

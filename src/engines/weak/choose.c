@@ -69,7 +69,7 @@ void weak_choices_init(struct weak_choices *choices, struct weak *weak)
         choices->first[read] = (uint32_t)next;
         next += set_size(weak, read);
         if (next >= INT32_MAX / 2) {
-            weak->stopped = "memory";
+            weak->budget.stop_reason = "memory";
             return;
         }
     }
@@ -205,11 +205,12 @@ enum weak_answer weak_choose(struct weak *weak)
     uint32_t *ends = NULL, used = 0, capacity = 0, count = 0, end_capacity = 0,
              most = weak_choices_rounds(weak);
     weak_choices_init(&choices, weak);
-    if (!weak->stopped)
+    if (!weak->budget.stop_reason)
         weak_choices_add(&choices, solver);
-    for (uint32_t round = 0; !weak->stopped; round++) {
-        if (round == most || weak_must_stop(weak)) {
-            weak->stopped = weak->stopped ? weak->stopped : "repeated-values";
+    for (uint32_t round = 0; !weak->budget.stop_reason; round++) {
+        if (round == most || budget_is_spent(&weak->budget)) {
+            weak->budget.stop_reason =
+                weak->budget.stop_reason ? weak->budget.stop_reason : "repeated-values";
             break;
         }
         weak_choices_make(&choices, round > 0 ? solver : NULL);
@@ -238,5 +239,5 @@ enum weak_answer weak_choose(struct weak *weak)
     weak_choices_release(&choices);
     iso_free(clauses);
     iso_free(ends);
-    return weak->stopped ? WEAK_STOPPED : answer;
+    return weak->budget.stop_reason ? WEAK_STOPPED : answer;
 }

@@ -195,9 +195,7 @@ static void put_causal(struct proof *proof, uint32_t from, uint32_t reader)
         else
             weak_put_read(proof, t, to[t], by[t]);
     }
-    iso_free(to);
-    iso_free(by);
-    iso_free(queue);
+    ISO_FREE_ALL(to, by, queue);
 }
 
 static void put_by_sources(struct proof *proof, uint32_t from, uint32_t reader)

@@ -30,8 +30,7 @@ void weak_order_readers(struct weak *weak)
         if (source != ISO_NONE)
             first[source + 2]++;
     }
-    for (uint32_t t = 0; t < n; t++)
-        first[t + 2] += first[t + 1];
+    iso_running_sums(first + 1, (size_t)n + 1);
     if (!weak->order.reader)
         weak->order.reader = iso_numbers(weak->problem.reads.count);
     /* the reader, not the read: what an order needs; weak_order_cycle looks the read up */
@@ -105,8 +104,7 @@ static uint32_t *ww_pairs_by_start(const struct weak *weak, uint32_t **first)
     uint32_t *starts = *first = iso_numbers_zero((size_t)n + 1);
     for (uint32_t i = 0; i < weak->order.bond_count; i++)
         starts[weak->order.bonds[i].from + 1]++;
-    for (uint32_t t = 0; t < n; t++)
-        starts[t + 1] += starts[t];
+    iso_running_sums(starts, (size_t)n + 1);
     for (uint32_t i = weak->order.bond_count; i-- > 0;)
         item[--starts[weak->order.bonds[i].from + 1]] = i;
     for (uint32_t t = 0; t < n; t++) /* they have moved to the front of their successors */
@@ -225,10 +223,7 @@ static bool sort(struct weak *weak, bool by_force)
     least_release(&sorting.ready);
     if (by_force)
         least_release(&sorting.spare);
-    iso_free(sorting.tried);
-    iso_free(sorting.waits);
-    iso_free(sorting.bond_first);
-    iso_free(sorting.bond_of);
+    ISO_FREE_ALL(sorting.tried, sorting.waits, sorting.bond_first, sorting.bond_of);
     return whole;
 }
 
@@ -272,8 +267,7 @@ static void order_by_place(struct weak *weak)
         if (weak->chains.part[t])
             first[weak->chains.position[t] + 1]++;
     }
-    for (uint32_t place = 0; place < n; place++)
-        first[place + 1] += first[place];
+    iso_running_sums(first, (size_t)n + 1);
     for (uint32_t t = 0; t < n; t++) {
         if (!weak->chains.part[t])
             continue;
@@ -411,10 +405,6 @@ struct step *weak_order_cycle(const struct weak *weak, uint32_t *count)
         uint32_t read = search.bond[t] == ISO_NONE ? read_between(weak, from, t) : ISO_NONE;
         steps[i] = (struct step){from, t, search.bond[t], read};
     }
-    iso_free(search.from);
-    iso_free(search.bond);
-    iso_free(search.queue);
-    iso_free(search.bond_first);
-    iso_free(search.bond_of);
+    ISO_FREE_ALL(search.from, search.bond, search.queue, search.bond_first, search.bond_of);
     return steps;
 }

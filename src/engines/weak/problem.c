@@ -82,7 +82,7 @@ bool weak_problem_build(struct weak *weak)
     problem_find_writers(&weak->problem);
     bind_lists(weak);
     if (weak->problem.has_repeats)
-        weak->stopped = "repeated-elements";
+        weak->budget.stop_reason = "repeated-elements";
     if (weak->level == ISO_PSI)
         problem_find_lost_updates(&weak->problem);
     problem_forget_reads(&weak->problem);
@@ -91,14 +91,8 @@ bool weak_problem_build(struct weak *weak)
 
 void weak_problem_release(struct weak *weak)
 {
-    uint32_t *columns[] = {weak->chains.chain, weak->chains.position,   weak->chains.before,
-                           weak->chains.next,  weak->order.list,        weak->order.position,
-                           weak->order.reader, weak->order.reader_first};
-    for (size_t i = 0; i < sizeof columns / sizeof *columns; i++)
-        iso_free(columns[i]);
-    iso_free(weak->chains.part);
-    iso_free(weak->order.bonds);
-    iso_free(weak->found.used);
-    iso_free(weak->found.hits);
+    ISO_FREE_ALL(weak->chains.chain, weak->chains.position, weak->chains.before, weak->chains.next,
+                 weak->chains.part, weak->order.list, weak->order.position, weak->order.reader,
+                 weak->order.reader_first, weak->order.bonds, weak->found.used, weak->found.hits);
     problem_release(&weak->problem);
 }

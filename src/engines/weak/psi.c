@@ -40,12 +40,10 @@ struct psi {
     struct needs *needs; /* by lemma */
     uint32_t need_lemmas, *need, need_count, need_capacity;
 
-    struct pair *pairs; /* by variable, behind the choices' */
-    uint32_t pair_count, pair_capacity;
+    ISO_LIST(struct pair) pairs;   /* by variable, behind the choices' */
     struct iso_number_map pair_of; /* of two transactions, the lower number first: 1 + the pair */
 
-    struct bond *fresh; /* bonds that are found: kept once the tried ones are gone */
-    uint32_t fresh_count, fresh_capacity;
+    ISO_LIST(struct bond) fresh;   /* bonds that are found: kept once the tried ones are gone */
     struct iso_number_map bond_of; /* of two transactions: the bond that was found */
     uint32_t contradiction;        /* the lemma without literals; ISO_NONE: not yet */
     bool saturates;                /* bonds are sought, and no clauses */
@@ -65,14 +63,14 @@ static int literal_of_order(struct psi *psi, uint32_t earlier, uint32_t later, u
     if (pair == ISO_NUMBER_NONE) {
         const uint32_t *position = psi->weak->order.position;
         bool stands = position[earlier] < position[later];
-        ISO_GROW(psi->pairs, psi->pair_count, psi->pair_capacity);
-        psi->pairs[psi->pair_count] =
+        ISO_GROW(psi->pairs.list, psi->pairs.count, psi->pairs.capacity);
+        psi->pairs.list[psi->pairs.count] =
             stands ? (struct pair){earlier, later, key} : (struct pair){later, earlier, key};
-        pair = psi->pair_count++;
+        pair = psi->pairs.count++;
         iso_number_map_put(&psi->pair_of, name, pair);
     }
     int variable = (int)(psi->choices.variables + pair);
-    return psi->pairs[pair].earlier == earlier ? variable : -variable;
+    return psi->pairs.list[pair].earlier == earlier ? variable : -variable;
 }
 
 static struct iso_literal literal_of(const struct psi *psi, int literal)
@@ -80,7 +78,7 @@ static struct iso_literal literal_of(const struct psi *psi, int literal)
     uint32_t variable = (uint32_t)(literal < 0 ? -literal : literal);
     if (variable < psi->choices.variables)
         return weak_choices_literal(&psi->choices, literal);
-    const struct pair *pair = &psi->pairs[variable - psi->choices.variables];
+    const struct pair *pair = &psi->pairs.list[variable - psi->choices.variables];
     return literal > 0
                ? (struct iso_literal){ISO_LITERAL_ORDER, pair->earlier, pair->later, pair->key, 0}
                : (struct iso_literal){ISO_LITERAL_ORDER, pair->later, pair->earlier, pair->key, 0};
@@ -133,17 +131,15 @@ static void need_bond(struct psi *psi, uint32_t bond)
 
 static const struct bond *bond_at(const struct psi *psi, uint32_t bond)
 {
-    return bond < psi->kept ? &psi->weak->order.bonds[bond] : &psi->fresh[bond - psi->kept];
+    return bond < psi->kept ? &psi->weak->order.bonds[bond] : &psi->fresh.list[bond - psi->kept];
 }
 
 static void add_bond(struct psi *psi, const struct iso_literal *literal, uint32_t lemma)
 {
     if (iso_number_map_add(&psi->bond_of, iso_number_pair(literal->a, literal->b),
-                           psi->kept + psi->fresh_count) != psi->kept + psi->fresh_count)
+                           psi->kept + psi->fresh.count) != psi->kept + psi->fresh.count)
         return;
-    ISO_GROW(psi->fresh, psi->fresh_count, psi->fresh_capacity);
-    psi->fresh[psi->fresh_count++] =
-        (struct bond){literal->a, literal->b, BOND_LEMMA, lemma, literal->key};
+    ISO_APPEND(psi->fresh, (struct bond){literal->a, literal->b, BOND_LEMMA, lemma, literal->key});
 }
 
 static void drop_lemma(struct psi *psi, uint32_t first_need)
@@ -243,7 +239,7 @@ static bool is_certain(struct psi *psi, uint32_t earlier, uint32_t later, uint32
     weak_say_order(&proof, earlier, later, key);
     put_way(psi, &proof);
     weak_put_order(&proof, later, earlier, key);
-    *bond = psi->kept + psi->fresh_count;
+    *bond = psi->kept + psi->fresh.count;
     end_lemma(psi);
     return true;
 }
@@ -358,7 +354,7 @@ static uint8_t *find_core(struct psi *psi)
     struct iso_solver *solver = iso_solver_new();
     int *assumed = iso_allocate(((size_t)lemmas->lemma_count + 1) * sizeof *assumed),
         *clause = NULL;
-    uint32_t capacity = 0, next = psi->choices.variables + psi->pair_count;
+    uint32_t capacity = 0, next = psi->choices.variables + psi->pairs.count;
     weak_choices_add(&psi->choices, solver);
     for (uint32_t i = 0; i < lemmas->lemma_count; i++) {
         const struct iso_lemma *lemma = &lemmas->lemmas[i];
@@ -395,7 +391,7 @@ static void learn(void *context, const int *clause, uint32_t count)
 static void say_needs(struct psi *psi, uint8_t *is_needed)
 {
     struct weak *weak = psi->weak;
-    uint8_t *is_said = iso_allocate_zeroed((size_t)psi->kept + psi->fresh_count + 1, 1);
+    uint8_t *is_said = iso_allocate_zeroed((size_t)psi->kept + psi->fresh.count + 1, 1);
     struct proof proof = {weak, &weak->result->evidence};
     weak_choices_open(&psi->choices);
     for (uint32_t i = psi->lemmas.lemma_count; i-- > 0;) {
@@ -489,16 +485,16 @@ static void keep_ww_pairs(struct psi *psi)
 {
     struct weak *weak = psi->weak;
     weak->order.bond_count = psi->kept;
-    for (uint32_t i = 0; i < psi->fresh_count; i++)
-        weak_order_add_bond(weak, psi->fresh[i]);
+    for (uint32_t i = 0; i < psi->fresh.count; i++)
+        weak_order_add_bond(weak, psi->fresh.list[i]);
     psi->kept = weak->order.bond_count;
-    psi->fresh_count = 0;
+    psi->fresh.count = 0;
 }
 
 static void try_pairs(struct psi *psi)
 {
-    for (uint32_t i = 0; i < psi->pair_count; i++) {
-        const struct pair *pair = &psi->pairs[i];
+    for (uint32_t i = 0; i < psi->pairs.count; i++) {
+        const struct pair *pair = &psi->pairs.list[i];
         bool as_is = iso_solver_value(psi->solver, (int)(psi->choices.variables + i));
         weak_order_add_bond(psi->weak, (struct bond){as_is ? pair->earlier : pair->later,
                                                      as_is ? pair->later : pair->earlier,
@@ -512,15 +508,15 @@ static bool is_over(struct psi *psi, uint32_t round)
 {
     enum { MORE_ROUNDS = 4 };
     struct weak *weak = psi->weak;
-    if (!weak_must_stop(weak) && weak->problem.reads.open &&
+    if (!budget_is_spent(&weak->budget) && weak->problem.reads.open &&
         round / MORE_ROUNDS >= weak_choices_rounds(weak))
-        weak->stopped = "repeated-values";
-    return weak->stopped;
+        weak->budget.stop_reason = "repeated-values";
+    return weak->budget.stop_reason;
 }
 
 static bool stop(void *context)
 {
-    return weak_must_stop(context);
+    return budget_is_spent(&((struct weak *)context)->budget);
 }
 
 static enum weak_answer search(struct psi *psi)
@@ -534,16 +530,16 @@ static enum weak_answer search(struct psi *psi)
         bool ordered = weak_order_sort(weak);
         weak->rounds++;
         if (ordered && !weak_sweep(weak))
-            return weak->stopped ? WEAK_STOPPED : WEAK_HOLDS;
+            return weak->budget.stop_reason ? WEAK_STOPPED : WEAK_HOLDS;
         if (ordered)
             learn_hits(psi);
         else
             learn_cycles(psi);
         if (psi->contradiction != ISO_NONE)
             return WEAK_BROKEN;
-        psi->saturates &= psi->fresh_count > 0;
+        psi->saturates &= psi->fresh.count > 0;
         keep_ww_pairs(psi);
-        if (psi->asks || psi->pair_count) {
+        if (psi->asks || psi->pairs.count) {
             enum iso_solver_answer answer = iso_solver_solve(psi->solver, NULL, 0);
             weak->result->counters.solver_calls++;
             psi->asks = false;
@@ -576,19 +572,15 @@ enum weak_answer weak_psi_judge(struct weak *weak)
     weak_choices_init(&psi.choices, weak);
     weak_choices_add(&psi.choices, psi.solver);
     visibility_paths_init(&psi.visibility_paths, weak);
-    answer = weak->stopped ? WEAK_STOPPED : search(&psi);
+    answer = weak->budget.stop_reason ? WEAK_STOPPED : search(&psi);
     if (answer == WEAK_BROKEN)
         prove(&psi);
-    weak->result->counters.solver_variables = psi.pair_count;
+    weak->result->counters.solver_variables = psi.pairs.count;
     iso_solver_free(psi.solver);
     weak_choices_release(&psi.choices);
     visibility_paths_release(&psi.visibility_paths);
     iso_evidence_release(&psi.lemmas);
-    iso_free(psi.literals);
-    iso_free(psi.needs);
-    iso_free(psi.need);
-    iso_free(psi.pairs);
-    iso_free(psi.fresh);
+    ISO_FREE_ALL(psi.literals, psi.needs, psi.need, psi.pairs.list, psi.fresh.list);
     iso_number_map_release(&psi.pair_of);
     iso_number_map_release(&psi.bond_of);
     return answer;

@@ -180,8 +180,7 @@ static uint32_t *sort_by_chain(const struct weak *weak)
         if (weak->chains.part[t])
             start[weak->chains.chain[t] + 1]++;
     }
-    for (uint32_t chain = 0; chain < weak->chains.count; chain++)
-        start[chain + 1] += start[chain];
+    iso_running_sums(start, (size_t)weak->chains.count + 1);
     for (uint32_t t = 0; t < n; t++) {
         if (weak->chains.part[t])
             sorted[start[weak->chains.chain[t]] + weak->chains.position[t]] = t;
@@ -386,8 +385,7 @@ static void seen_build(struct seen *seen, struct weak *weak)
         memset(first, 0, ((size_t)kinds + 1) * sizeof *first);
         for (size_t i = 0; i < count; i++)
             first[(pass ? (uint32_t)(items[i].name >> 32) : (uint32_t)items[i].name) + 1]++;
-        for (uint32_t kind = 0; kind < kinds; kind++)
-            first[kind + 1] += first[kind];
+        iso_running_sums(first, (size_t)kinds + 1);
         for (size_t i = 0; i < count; i++)
             other[first[pass ? (uint32_t)(items[i].name >> 32) : (uint32_t)items[i].name]++] =
                 items[i];
@@ -412,11 +410,7 @@ static void seen_build(struct seen *seen, struct weak *weak)
         seen->write[i] = item->write;
         seen->best[i] = best;
     }
-    iso_free(items);
-    iso_free(other);
-    iso_free(first);
-    iso_free(sorted);
-    iso_free(stamp);
+    ISO_FREE_ALL(items, other, first, sorted, stamp);
 }
 
 /* Checks the versions of the key that the first `places` transactions of a chain saw. */
@@ -636,8 +630,7 @@ static void versions_start(struct weak *weak)
         weak->versions.slot = iso_numbers(weak->problem.writes.count);
         for (uint32_t write = 0; write < weak->problem.writes.count; write++)
             weak->versions.key_first[weak->problem.writes.key[write] + 1]++;
-        for (uint32_t key = 0; key < keys; key++)
-            weak->versions.key_first[key + 1] += weak->versions.key_first[key];
+        iso_running_sums(weak->versions.key_first, (size_t)keys + 1);
     }
     memset(weak->versions.filled, 0, ((size_t)keys + 1) * sizeof *weak->versions.filled);
     memset(weak->versions.slot, 0xff,
@@ -677,17 +670,9 @@ static void release_sweeping(struct sweeping *sweeping)
     if (!has_row_each(sweeping->weak))
         iso_free(sweeping->row);
     iso_column_free(sweeping->rows.block, sweeping->rows.capacity * sweeping->rows.bytes);
-    iso_free(sweeping->rows.free);
-    iso_free(sweeping->rows.of);
-    iso_free(sweeping->rows.left);
-    iso_free(sweeping->chain_row);
-    iso_free(sweeping->mark);
-    iso_free(sweeping->told);
-    iso_free(sweeping->of_chain);
-    iso_free(sweeping->seen.name);
-    iso_free(sweeping->seen.place);
-    iso_free(sweeping->seen.write);
-    iso_free(sweeping->seen.best);
+    ISO_FREE_ALL(sweeping->rows.free, sweeping->rows.of, sweeping->rows.left, sweeping->chain_row,
+                 sweeping->mark, sweeping->told, sweeping->of_chain, sweeping->seen.name,
+                 sweeping->seen.place, sweeping->seen.write, sweeping->seen.best);
 }
 
 bool weak_sweep(struct weak *weak)
@@ -710,7 +695,7 @@ bool weak_sweep(struct weak *weak)
     for (uint32_t i = 0; i < weak->chains.part_count && weak->found.broken_read == ISO_NONE &&
                          weak->found.hit_count < MANY_HITS;
          i++) {
-        if (i % LOOK_EVERY == 0 && weak_must_stop(weak))
+        if (i % LOOK_EVERY == 0 && budget_is_spent(&weak->budget))
             break;
         if (i + AHEAD < weak->chains.part_count)
             fetch_ahead(weak, weak->order.list[i + AHEAD]);
@@ -722,10 +707,6 @@ bool weak_sweep(struct weak *weak)
 
 void weak_sweep_release(struct weak *weak)
 {
-    iso_free(weak->versions.key_first);
-    iso_free(weak->versions.filled);
-    iso_free(weak->versions.list);
-    iso_free(weak->versions.slot);
-    iso_free(weak->versions.span);
-    iso_free(weak->versions.span_end);
+    ISO_FREE_ALL(weak->versions.key_first, weak->versions.filled, weak->versions.list,
+                 weak->versions.slot, weak->versions.span, weak->versions.span_end);
 }

@@ -17,16 +17,11 @@ void visibility_paths_init(struct visibility_paths *visibility_paths, const stru
 
 void visibility_paths_release(struct visibility_paths *visibility_paths)
 {
-    uint32_t *columns[] = {visibility_paths->searched,     visibility_paths->cost,
-                           visibility_paths->to,           visibility_paths->why,
-                           visibility_paths->key_searched, visibility_paths->key_done,
-                           visibility_paths->bond_first,   visibility_paths->bond_of,
-                           visibility_paths->now,          visibility_paths->later};
-    for (size_t i = 0; i < sizeof columns / sizeof *columns; i++)
-        iso_free(columns[i]);
-    iso_free(visibility_paths->kind);
-    iso_free(visibility_paths->done);
-    iso_free(visibility_paths->step);
+    ISO_FREE_ALL(visibility_paths->searched, visibility_paths->cost, visibility_paths->to,
+                 visibility_paths->why, visibility_paths->key_searched, visibility_paths->key_done,
+                 visibility_paths->bond_first, visibility_paths->bond_of, visibility_paths->now,
+                 visibility_paths->later, visibility_paths->kind, visibility_paths->done,
+                 visibility_paths->step);
 }
 
 void visibility_paths_renew(struct visibility_paths *visibility_paths, uint32_t ww_pairs)

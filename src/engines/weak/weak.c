@@ -4,49 +4,26 @@
 #include "base/log.h"
 #include "weak/weak_private.h"
 
-bool weak_must_stop(struct weak *weak)
-{
-    const struct iso_polygraph_options *options = weak->options;
-    uint64_t limit = options->memory ? options->memory : (uint64_t)1 << 34;
-    if (!weak->stopped && weak->deadline != 0 && iso_clock_seconds() >= weak->deadline)
-        weak->stopped = "timeout";
-    if (!weak->stopped && options->memory_in_use && options->memory_in_use() > limit)
-        weak->stopped = "memory";
-    return weak->stopped;
-}
-
 /* Rows of clocks, at most one for each transaction, and what problem.c makes. */
 static bool fits(struct weak *weak)
 {
     enum { BYTES_AN_OPERATION = 40, BYTES_A_TRANSACTION = 80, BYTES_A_KEY = 40 };
     const struct iso_history *history = weak->history;
-    const struct iso_polygraph_options *options = weak->options;
-    uint64_t limit = options->memory ? options->memory : (uint64_t)1 << 34;
-    uint64_t used = options->memory_in_use ? options->memory_in_use() : 0;
-    uint64_t more = BYTES_AN_OPERATION * (uint64_t)history->ops.count +
-                    BYTES_A_TRANSACTION * (uint64_t)history->txns.count +
-                    BYTES_A_KEY * (uint64_t)history->keys.count;
-    if (used + more > limit)
-        weak->stopped = "memory";
-    return !weak->stopped;
+    return budget_may_take(&weak->budget, BYTES_AN_OPERATION * (uint64_t)history->ops.count +
+                                              BYTES_A_TRANSACTION * (uint64_t)history->txns.count +
+                                              BYTES_A_KEY * (uint64_t)history->keys.count);
 }
 
 static void conclude_undecided(struct weak *weak, const char *reason)
 {
-    struct iso_polygraph_result *result = weak->result;
-    result->outcome = ISO_IS_UNDECIDED;
-    result->reason = reason;
-    iso_evidence_release(&result->evidence);
-    result->evidence.model = weak->options->model;
-    result->cycle_lemma = ISO_NONE;
-    result->cycles = 0;
+    problem_undecided(weak->result, weak->options, reason);
 }
 
 enum weak_answer weak_judge_order(struct weak *weak)
 {
     weak_order_readers(weak);
     bool ordered = weak_order_propose(weak);
-    while (ordered && !weak->stopped && weak_sweep(weak)) {
+    while (ordered && !weak->budget.stop_reason && weak_sweep(weak)) {
         weak->rounds++;
         ISO_LOG_ALL(weak, "round %" PRIu32 ": %" PRIu32 " constraints", weak->rounds,
                     weak->order.bond_count);
@@ -54,7 +31,7 @@ enum weak_answer weak_judge_order(struct weak *weak)
             break;
         ordered = weak_order_sort(weak);
     }
-    if (weak->stopped)
+    if (weak->budget.stop_reason)
         return WEAK_STOPPED;
     return ordered && weak->found.broken_read == ISO_NONE ? WEAK_HOLDS : WEAK_BROKEN;
 }
@@ -68,7 +45,7 @@ static void judge_graph(struct weak *weak)
     else if (answer == WEAK_HOLDS && weak->problem.reads.open && weak->level != ISO_PSI)
         answer = weak_choose(weak);
     if (answer == WEAK_STOPPED) {
-        conclude_undecided(weak, weak->stopped);
+        conclude_undecided(weak, weak->budget.stop_reason);
     } else if (answer == WEAK_BROKEN) {
         weak->result->outcome = ISO_IS_VIOLATED;
         weak->result->cycles = 1;
@@ -92,11 +69,11 @@ static void judge_history(struct weak *weak)
     counters->chains = weak->chains.count;
     counters->open_reads_first = weak->problem.reads.open;
     counters->seconds_prepare = iso_clock_seconds() - start;
-    if (!clean && !weak->stopped) {
+    if (!clean && !weak->budget.stop_reason) {
         weak->result->outcome = ISO_IS_VIOLATED;
         weak->result->evidence.finding = weak->result->findings[0];
-    } else if (weak->stopped) {
-        conclude_undecided(weak, weak->stopped);
+    } else if (weak->budget.stop_reason) {
+        conclude_undecided(weak, weak->budget.stop_reason);
     } else {
         judge_graph(weak);
     }
@@ -116,7 +93,7 @@ enum iso_status iso_weak_check(const struct iso_history *history,
                         .level = level,
                         .each_read = iso_model_has_each_read(options->model),
                         .sessions = iso_model_keeps_sessions(options->model),
-                        .deadline = options->timeout > 0 ? start + options->timeout : 0,
+                        .budget = budget_from(options, start),
                         .found.broken_read = ISO_NONE,
                         .found.broken_by = ISO_NONE};
     if (iso_level_check(level, ISO_BY_WEAK, "the weak engine", "level", error) != ISO_OK)
@@ -138,6 +115,7 @@ bool iso_weak_findings(const struct iso_history *history,
 {
     struct weak weak = {.history = history,
                         .options = options,
+                        .budget = budget_from(options, 0),
                         .result = result,
                         .level = iso_model_level(options->model),
                         .each_read = iso_model_has_each_read(options->model),

@@ -83,11 +83,10 @@ struct weak {
     const struct iso_polygraph_options *options;
     struct iso_polygraph_result *result;
     enum iso_level level;
-    bool each_read;  /* rc, adya-rc: each read is external but for those of the transaction's own
+    bool each_read; /* rc, adya-rc: each read is external but for those of the transaction's own
                         writes */
-    bool sessions;   /* they keep their order */
-    double deadline; /* 0: none */
-    const char *stopped; /* why no verdict is reached */
+    bool sessions;  /* they keep their order */
+    struct budget budget;
     uint32_t rounds;
     struct problem problem; /* what the history says: writes, reads and who may have written them */
     struct weak_chains chains;
@@ -190,6 +189,3 @@ enum weak_answer weak_psi_judge(struct weak *weak);
 
 /* Forgets notes, which may rest on choices. */
 void weak_order_forget(struct weak *weak);
-
-/* True once the time is up or memory short. */
-bool weak_must_stop(struct weak *weak);

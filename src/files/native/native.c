@@ -1,4 +1,3 @@
-
 #include "history/gtid.h"
 #include "native/native_private.h"
 

@@ -98,6 +98,10 @@ void *iso_archive_column(struct iso_archive *archive, const char *name, enum iso
         iso_archive_expect((archive), (count) == count_ && (capacity) == capacity_);               \
     } while (0)
 
+/* A list as ISO_LIST has it. */
+#define ISO_ARCHIVE_LIST(archive, name, kind, of)                                                  \
+    ISO_ARCHIVE_ANY(archive, name, kind, (of).list, (of).count, (of).capacity)
+
 /* The slots of a table (base/index.h); how many are used is for the caller to say. */
 void iso_archive_index(struct iso_archive *archive, const char *name, struct iso_index *table);
 

@@ -71,10 +71,6 @@ uint32_t iso_components(uint32_t nodes, const uint32_t *first_edge, const uint32
         while (tarjan.depth)
             look_at_edge(&tarjan);
     }
-    iso_free(tarjan.index);
-    iso_free(tarjan.low);
-    iso_free(tarjan.stack);
-    iso_free(tarjan.path);
-    iso_free(tarjan.edge);
+    ISO_FREE_ALL(tarjan.index, tarjan.low, tarjan.stack, tarjan.path, tarjan.edge);
     return tarjan.count;
 }

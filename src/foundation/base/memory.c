@@ -78,6 +78,12 @@ void iso_free(void *memory)
     free(memory);
 }
 
+void iso_free_all(void *const *memory, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        free(memory[i]);
+}
+
 static int is_mapped(size_t bytes)
 {
     return !COLUMNS_ON_HEAP && bytes >= MAPPED_FROM;

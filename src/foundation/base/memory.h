@@ -24,6 +24,10 @@ void *iso_allocate_zeroed(size_t count, size_t size);
 void *iso_reallocate(void *memory, size_t size);
 char *iso_copy_text(const char *text, size_t length); /* adds a terminating NUL */
 void iso_free(void *memory);
+/* Frees what a struct owns, or a function made: any number of them, each of which may be NULL. */
+void iso_free_all(void *const *memory, size_t count);
+#define ISO_FREE_ALL(...)                                                                          \
+    iso_free_all((void *const[]){__VA_ARGS__}, sizeof((void *[]){__VA_ARGS__}) / sizeof(void *))
 _Noreturn void iso_out_of_memory(size_t size);
 
 /* Called with the bytes that the system refuses, on the thread that asked for them; it is not to

@@ -1,5 +1,5 @@
-/* Lists of 32-bit numbers: with room for `count` of them, and one more, so that none is empty. On
- * the heap: iso_free. */
+/* Sums of counts, and lists of 32-bit numbers: with room for `count` of them, and one more, so that
+ * none is empty. On the heap: iso_free. */
 #pragma once
 
 #include <string.h>
@@ -26,4 +26,20 @@ static inline uint32_t *iso_numbers_none(size_t count)
 static inline uint32_t *iso_numbers_copy(const uint32_t *numbers, size_t count)
 {
     return memcpy(iso_numbers(count), numbers, (count + 1) * sizeof *numbers);
+}
+
+/* Each number becomes the sum of those up to it: counts by group become where each group ends. */
+static inline void iso_running_sums(uint32_t *numbers, size_t count)
+{
+    for (size_t i = 1; i < count; i++)
+        numbers[i] += numbers[i - 1];
+}
+
+/* Adds each of the numbers of 64 bits in `bytes` bytes: counts that stand in two structs. */
+static inline void iso_add_counts(void *sums, const void *more, size_t bytes)
+{
+    uint64_t *to = sums;
+    const uint64_t *from = more;
+    for (size_t i = 0; i < bytes / sizeof *to; i++)
+        to[i] += from[i];
 }

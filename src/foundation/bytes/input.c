@@ -176,9 +176,7 @@ void iso_input_free(struct iso_input *input)
     if (input->file > STDIN_FILENO)
         close(input->file);
     ZSTD_freeDCtx(input->zstd);
-    iso_free(input->packed);
-    iso_free(input->name);
-    iso_free(input);
+    ISO_FREE_ALL(input->packed, input->name, input);
 }
 
 enum iso_status iso_input_read(struct iso_input *input, char *buffer, size_t capacity,

@@ -270,11 +270,7 @@ static void release(struct iso_output *output)
     if (output->folder >= 0)
         close(output->folder);
     ZSTD_freeCCtx(output->packer);
-    iso_free(output->packed);
-    iso_free(output->buffer);
-    iso_free(output->name);
-    iso_free(output->file);
-    iso_free(output->temporary);
+    ISO_FREE_ALL(output->packed, output->buffer, output->name, output->file, output->temporary);
     memset(output, 0, sizeof *output);
 }
 

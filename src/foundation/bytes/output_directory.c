@@ -20,9 +20,7 @@ static char *join(const char *left, const char *middle, const char *right)
 
 static void release(struct iso_output_directory *directory)
 {
-    iso_free(directory->path);
-    iso_free(directory->temporary);
-    iso_free(directory->file);
+    ISO_FREE_ALL(directory->path, directory->temporary, directory->file);
     *directory = (struct iso_output_directory){0};
 }
 

@@ -38,9 +38,7 @@ void iso_stream_reader_free(struct iso_stream_reader *reader)
     if (!reader)
         return;
     iso_input_free(reader->input);
-    iso_free(reader->text);
-    iso_free((char *)reader->name);
-    iso_free(reader);
+    ISO_FREE_ALL(reader->text, (char *)reader->name, reader);
 }
 
 bool iso_stream_reader_is_cut(const struct iso_stream_reader *reader)

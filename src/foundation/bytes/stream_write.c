@@ -197,8 +197,6 @@ enum iso_status iso_stream_writer_close(struct iso_stream_writer *writer, struct
     if (writer->file != STDOUT_FILENO && close(writer->file) < 0)
         failed(writer, error);
     ZSTD_freeCStream(writer->zstd);
-    iso_free(writer->buffer);
-    iso_free(writer->path);
-    iso_free(writer);
+    ISO_FREE_ALL(writer->buffer, writer->path, writer);
     return error->status;
 }

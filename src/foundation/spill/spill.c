@@ -96,17 +96,9 @@ void iso_spill_free(struct iso_spill *spill)
     if (spill->file >= 0)
         close(spill->file);
     spill_table_release(&spill->table);
-    iso_free(spill->list);
-    iso_free(spill->free.list);
-    iso_free(spill->freed.list);
-    iso_free(spill->waiting.list);
-    iso_free(spill->buffer);
-    iso_free(spill->found);
-    iso_free(spill->victim);
-    iso_free(spill->path);
-    iso_free((char *)spill->options.folder);
-    iso_free((char *)spill->options.name);
-    iso_free(spill);
+    ISO_FREE_ALL(spill->list, spill->free.list, spill->freed.list, spill->waiting.list,
+                 spill->buffer, spill->found, spill->victim, spill->path,
+                 (char *)spill->options.folder, (char *)spill->options.name, spill);
 }
 
 /* ---- records ---- */

@@ -239,10 +239,7 @@ void iso_store_close(struct iso_store *store)
         close(store->lock);
     if (store->directory >= 0)
         close(store->directory);
-    iso_free(store->in.bytes);
-    iso_free(store->scratch);
-    iso_free(store->path);
-    iso_free(store);
+    ISO_FREE_ALL(store->in.bytes, store->scratch, store->path, store);
 }
 
 bool iso_store_is_new(const struct iso_store *store)

@@ -10,8 +10,7 @@
 
 void history_additions_put(struct history_additions *additions, struct history_addition addition)
 {
-    ISO_GROW(additions->list, additions->count, additions->capacity);
-    additions->list[additions->count++] = addition;
+    ISO_APPEND(*additions, addition);
 }
 
 void history_additions_release(struct history_additions *additions)

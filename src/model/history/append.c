@@ -195,7 +195,5 @@ void iso_history_append(struct iso_history *history, const struct iso_history *b
     history->ops.count += block->ops.count;
     history->txns.count += block->txns.count;
 
-    iso_free(atoms);
-    iso_free(keys);
-    iso_free(sessions);
+    ISO_FREE_ALL(atoms, keys, sessions);
 }

@@ -83,8 +83,7 @@ static void archive_operations(struct iso_archive *archive, struct iso_history *
 static void archive_sets(struct iso_archive *archive, struct iso_history *history)
 {
     struct iso_ranges *ranges = &history->ranges;
-    ISO_ARCHIVE_ANY(archive, "sets", ISO_ARCHIVE_COLUMN, ranges->list, ranges->count,
-                    ranges->capacity);
+    ISO_ARCHIVE_LIST(archive, "sets", ISO_ARCHIVE_COLUMN, *ranges);
     for (uint32_t i = 0;
          archive->restoring && archive->error->status == ISO_OK && i < ranges->count; i++)
         iso_archive_expect(archive, ranges->list[i].transaction < history->txns.count &&
@@ -106,8 +105,7 @@ static void archive_names(struct iso_archive *archive, struct iso_history *histo
 
 static void archive_snapshots(struct iso_archive *archive, struct iso_history *history)
 {
-    ISO_ARCHIVE_ANY(archive, "snapshots", ISO_ARCHIVE_COLUMN, history->snapshots.list,
-                    history->snapshots.count, history->snapshots.capacity);
+    ISO_ARCHIVE_LIST(archive, "snapshots", ISO_ARCHIVE_COLUMN, history->snapshots);
     ISO_ARCHIVE_ANY(archive, "xips", ISO_ARCHIVE_COLUMN, history->snapshots.xips,
                     history->snapshots.xip_count, history->snapshots.xip_capacity);
 }

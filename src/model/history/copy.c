@@ -120,18 +120,12 @@ void iso_history_copy_initial(struct iso_history *into, const struct iso_history
             from->initial.is_append[i]);
 }
 
-/* All but the operations. */
-static void copy_head(struct iso_history *into, const struct iso_history *from, uint32_t t)
+void history_copy_head(struct iso_history *into, const struct iso_history *from, uint32_t t)
 {
-    assert(!from->finished && !into->finished);
-    while (into->inputs.count < from->inputs.count)
-        iso_history_input(into, from->inputs.names[into->inputs.count]);
     iso_atom tid = iso_atoms_copy(&into->atoms, &from->atoms, from->txns.tid[t]);
     iso_atom session =
         iso_atoms_copy(&into->atoms, &from->atoms, from->sessions.atom[from->txns.session[t]]);
     iso_history_begin(into, tid, session, iso_status_of(from, t), from->txns.origin[t]);
-    if (from->txns.flags[t] & ISO_HAS_SNO)
-        iso_history_set_sno(into, from->txns.sno[t]);
     if (from->txns.begun && from->txns.begun[t])
         iso_history_set_begun(into, from->txns.begun[t] - 1);
     if (from->txns.ended && from->txns.ended[t])
@@ -139,6 +133,17 @@ static void copy_head(struct iso_history *into, const struct iso_history *from, 
     if (iso_marks_of(from, t))
         iso_history_set_marks(into, from->txns.marks[t]);
     into->whole_rows |= from->whole_rows;
+}
+
+/* All but the operations. */
+static void copy_head(struct iso_history *into, const struct iso_history *from, uint32_t t)
+{
+    assert(!from->finished && !into->finished);
+    while (into->inputs.count < from->inputs.count)
+        iso_history_input(into, from->inputs.names[into->inputs.count]);
+    history_copy_head(into, from, t);
+    if (from->txns.flags[t] & ISO_HAS_SNO)
+        iso_history_set_sno(into, from->txns.sno[t]);
 }
 
 void iso_history_copy(struct iso_history *into, const struct iso_history *from, uint32_t t)

@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "base/hash.h"
+#include "base/numbers.h"
 #include "history/history_private.h"
 #include "history/moment.h"
 
@@ -222,8 +223,7 @@ static void order_sessions(struct iso_history *history)
     uint32_t *order = iso_allocate(((size_t)history->txns.count + 1) * sizeof *order);
     for (uint32_t t = 0; t < history->txns.count; t++)
         first[history->txns.session[t] + 2]++;
-    for (uint32_t s = 0; s < history->sessions.count; s++)
-        first[s + 2] += first[s + 1];
+    iso_running_sums(first + 1, (size_t)history->sessions.count + 1);
     for (uint32_t t = 0; t < history->txns.count; t++)
         order[first[history->txns.session[t] + 1]++] = t;
     history->sessions.first = first;

@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/numbers.h"
 #include "history/history_private.h"
 #include "history/index.h"
 
@@ -18,11 +19,8 @@ void iso_history_init(struct iso_history *history)
 
 static void release_finish(struct iso_history *history)
 {
-    iso_free(history->sessions.first);
-    iso_free(history->sessions.order);
-    iso_free(history->snapshots.violations);
-    iso_free(history->ranks.physical);
-    iso_free(history->ranks.logical);
+    ISO_FREE_ALL(history->sessions.first, history->sessions.order, history->snapshots.violations,
+                 history->ranks.physical, history->ranks.logical);
     history->sessions.first = history->sessions.order = NULL;
     history->snapshots.violations = NULL;
     history->ranks.physical = history->ranks.logical = NULL;
@@ -39,9 +37,7 @@ static void release_finish(struct iso_history *history)
 
 static void release_initial(struct iso_history *history)
 {
-    iso_free(history->initial.key);
-    iso_free(history->initial.value);
-    iso_free(history->initial.is_append);
+    ISO_FREE_ALL(history->initial.key, history->initial.value, history->initial.is_append);
     history->initial.key = NULL;
     history->initial.value = NULL;
     history->initial.is_append = NULL;
@@ -391,4 +387,23 @@ uint32_t iso_history_owner(const struct iso_history *history, uint32_t operation
             high = middle;
     }
     return low;
+}
+
+bool iso_tid_is_foreign(const struct iso_atoms *atoms, iso_atom tid)
+{
+    static const size_t prefix = sizeof ISO_FOREIGN_PREFIX - 1;
+    char buffer[ISO_ATOM_TEXT_MAX];
+    size_t length;
+    const char *text = iso_atom_text(atoms, tid, buffer, &length);
+    return length > prefix && !memcmp(text, ISO_FOREIGN_PREFIX, prefix);
+}
+
+iso_atom *iso_history_initial_values(const struct iso_history *history)
+{
+    iso_atom *initial = iso_numbers(history->keys.count);
+    for (uint32_t key = 0; key < history->keys.count; key++)
+        initial[key] = history->initial.other_value;
+    for (uint32_t i = 0; i < history->initial.count; i++)
+        initial[history->initial.key[i]] = history->initial.value[i];
+    return initial;
 }

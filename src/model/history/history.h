@@ -466,3 +466,12 @@ static inline bool iso_key_is_list(const struct iso_history *history, uint32_t k
 {
     return history->keys.use[key] & ISO_KEY_LIST;
 }
+
+/* Transactions that only a change stream tells of: the join names them so, and nobody recorded what
+ * they read. */
+#define ISO_FOREIGN_PREFIX "cdc:" /* begins their tids */
+bool iso_tid_is_foreign(const struct iso_atoms *atoms, iso_atom tid);
+
+/* What keys had before anything was written; of lists their last initial element. The caller frees
+ * them. */
+iso_atom *iso_history_initial_values(const struct iso_history *history);

@@ -32,6 +32,9 @@ static inline uint8_t history_key_use(enum iso_operation_kind kind, uint32_t val
     return kind == ISO_READ && value == ISO_ABSENT ? 0 : ISO_KEY_SCALAR;
 }
 
+/* copy.c: a transaction without its operations, timestamps and sno. */
+void history_copy_head(struct iso_history *into, const struct iso_history *from, uint32_t t);
+
 /* PostgreSQL counts a transaction's own xid among the finished ones of its snapshots. To all others
  * it is in progress, and so it is here. */
 void history_hide_own(struct iso_history *history, uint32_t transaction);

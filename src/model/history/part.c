@@ -3,7 +3,9 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "base/numbers.h"
 #include "base/number_map.h"
+#include "history/history_private.h"
 #include "history/index.h"
 
 /* ---- who wrote what was read: writes in groups of equal key and value ---- */
@@ -31,8 +33,7 @@ static void list_writes(struct iso_part *part)
         if (part->group[o] != ISO_NONE)
             part->first_write[part->group[o] + 2]++;
     }
-    for (uint32_t g = 0; g < count; g++)
-        part->first_write[g + 2] += part->first_write[g + 1];
+    iso_running_sums(part->first_write + 1, (size_t)count + 1);
     for (uint32_t o = 0; o < history->ops.count; o++) {
         if (part->group[o] != ISO_NONE)
             part->writes[part->first_write[part->group[o] + 1]++] = o;
@@ -74,13 +75,8 @@ void iso_part_init(struct iso_part *part, const struct iso_history *history)
 
 void iso_part_release(struct iso_part *part)
 {
-    iso_free(part->transactions);
-    iso_free(part->operations);
-    iso_free(part->group);
-    iso_free(part->element_group);
-    iso_free(part->first_write);
-    iso_free(part->writes);
-    iso_free(part->kept);
+    ISO_FREE_ALL(part->transactions, part->operations, part->group, part->element_group,
+                 part->first_write, part->writes, part->kept);
     *part = (struct iso_part){0};
 }
 
@@ -179,18 +175,7 @@ static void copy_operation(const struct builder *builder, uint32_t operation)
 static void copy_transaction(const struct builder *builder, uint32_t t)
 {
     const struct iso_history *from = builder->from;
-    struct iso_history *into = builder->into;
-    iso_atom tid = iso_atoms_copy(&into->atoms, &from->atoms, from->txns.tid[t]);
-    iso_atom session =
-        iso_atoms_copy(&into->atoms, &from->atoms, from->sessions.atom[from->txns.session[t]]);
-    iso_history_begin(into, tid, session, iso_status_of(from, t), from->txns.origin[t]);
-    if (from->txns.begun && from->txns.begun[t])
-        iso_history_set_begun(into, from->txns.begun[t] - 1);
-    if (from->txns.ended && from->txns.ended[t])
-        iso_history_set_ended(into, from->txns.ended[t] - 1);
-    if (iso_marks_of(from, t))
-        iso_history_set_marks(into, from->txns.marks[t]);
-    into->whole_rows |= from->whole_rows;
+    history_copy_head(builder->into, from, t);
     for (uint32_t o = from->txns.first_op[t]; o < from->txns.first_op[t + 1]; o++) {
         if (operation_stays(builder, o))
             copy_operation(builder, o);

@@ -227,9 +227,7 @@ static void expand(struct universe *universe, uint32_t from)
         expand_all(universe, from, (uint32_t)total);
         place_ranges(universe);
     }
-    iso_free(universe->keys);
-    iso_free(universe->returned_by);
-    iso_free(universe->implied);
+    ISO_FREE_ALL(universe->keys, universe->returned_by, universe->implied);
 }
 
 void history_expand_ranges(struct iso_history *history)

@@ -59,8 +59,7 @@ static void collect(struct touches *touches)
                 (!iso_kind_writes(history->ops.kind[o]) && touches->writer[key] != t + 1))
                 continue;
             touches->writer[key] = t + 1;
-            ISO_GROW(touches->list, touches->count, touches->capacity);
-            touches->list[touches->count++] = (struct touch){key, t, o, history->txns.cts[t]};
+            ISO_APPEND(*touches, (struct touch){key, t, o, history->txns.cts[t]});
         }
     }
 }
@@ -169,7 +168,5 @@ void iso_history_read_touches(struct iso_history *history)
     if (touches.count)
         qsort(touches.list, touches.count, sizeof *touches.list, compare);
     read_all(&touches);
-    iso_free(touches.list);
-    iso_free(touches.is_row);
-    iso_free(touches.writer);
+    ISO_FREE_ALL(touches.list, touches.is_row, touches.writer);
 }

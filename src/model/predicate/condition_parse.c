@@ -566,11 +566,8 @@ void iso_condition_release(struct iso_condition *condition)
 {
     for (uint32_t i = 0; i < condition->column_count; i++)
         iso_free((char *)(uintptr_t)condition->columns[i].name.at);
-    iso_free(condition->columns);
-    iso_free(condition->constants);
-    iso_free(condition->equalities);
-    iso_free(condition->steps);
-    iso_free(condition->literals);
+    ISO_FREE_ALL(condition->columns, condition->constants, condition->equalities, condition->steps,
+                 condition->literals);
     iso_text_release(&condition->names);
     iso_text_release(&condition->spelt);
     *condition = (struct iso_condition){0};

@@ -59,8 +59,7 @@ static bool read_columns(struct columns *columns, struct iso_json_text row)
     while (iso_json_member(&columns->json, &column.name)) {
         if (!read_text(&columns->json, &column))
             return false;
-        ISO_GROW(columns->list, columns->count, columns->capacity);
-        columns->list[columns->count++] = column;
+        ISO_APPEND(*columns, column);
     }
     if (columns->count)
         qsort(columns->list, columns->count, sizeof *columns->list, compare_names);

@@ -55,13 +55,8 @@ void iso_reported_reader_free(struct iso_reported_reader *reader)
 {
     iso_json_release(&reader->json);
     iso_text_release(&reader->text);
-    iso_free(reader->tids);
-    iso_free(reader->elements);
-    iso_free(reader->edges);
-    iso_free(reader->commits);
-    iso_free(reader->locations);
-    iso_free(reader->names);
-    iso_free(reader);
+    ISO_FREE_ALL(reader->tids, reader->elements, reader->edges, reader->commits, reader->locations,
+                 reader->names, reader);
 }
 
 struct iso_json *iso_reported_json(struct iso_reported_reader *reader)

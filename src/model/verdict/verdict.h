@@ -84,6 +84,19 @@ struct iso_violation {
                                     else ISO_NONE */
 };
 
+/* A violation of an axiom by a transaction, alone. */
+static inline struct iso_violation iso_violation_of(enum iso_axiom axiom, uint32_t transaction)
+{
+    return (struct iso_violation){.axiom = axiom,
+                                  .transaction = transaction,
+                                  .other = ISO_NONE,
+                                  .key = ISO_NONE,
+                                  .operation = ISO_NONE,
+                                  .writer_expected = ISO_NONE,
+                                  .writer_actual = ISO_NONE,
+                                  .snapshot_violation = ISO_NONE};
+}
+
 struct iso_verdict {
     const struct iso_history *history;
     enum iso_level level;
@@ -173,3 +186,13 @@ const char *iso_axiom_name(enum iso_axiom axiom);
 const char *iso_violation_kind_name(enum iso_violation_kind kind);
 const char *iso_outcome_name(enum iso_outcome outcome);
 enum iso_status iso_outcome_status(enum iso_outcome outcome);
+
+/* Options of a check, common to the engines that judge by timestamps. */
+struct iso_check_options {
+    enum iso_level level;
+    bool session_order;      /* check SESSION; on by default */
+    bool overlaps;           /* SI: writers of a key may overlap, NOCONFLICT is not checked */
+    unsigned threads;        /* at least 1 */
+    uint32_t max_violations; /* 0: all */
+    uint32_t max_per_key;    /* listed of a key, and of a session; 0: all */
+};

@@ -1,4 +1,3 @@
-
 #include "base/memory.h"
 #include "draw/layout_private.h"
 

@@ -1,4 +1,3 @@
-
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>

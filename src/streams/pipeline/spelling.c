@@ -5,7 +5,6 @@
  */
 #include <string.h>
 
-#include "history/foreign.h"
 #include "base/memory.h"
 #include "values/spelling.h"
 #include "pipeline/pipeline_private.h"

@@ -207,12 +207,11 @@ static void hold_read(const struct aion_taking *taking, const struct aion_access
     struct aion_deferred_reads *reads = &engine->deferred.reads;
     if (taking->what != AION_TAKE_READS)
         return;
-    ISO_GROW(reads->list, reads->count, reads->capacity);
-    reads->list[reads->count++] =
-        (struct aion_deferred_read){.operation = operation,
-                                    .key = access->key,
-                                    .access = (uint32_t)(access - engine->accesses.list),
-                                    .prefix = prefix};
+    ISO_APPEND(*reads,
+               (struct aion_deferred_read){.operation = operation,
+                                           .key = access->key,
+                                           .access = (uint32_t)(access - engine->accesses.list),
+                                           .prefix = prefix});
 }
 
 /* At rc each statement reads by itself: INT is about own writes alone. */

@@ -6,10 +6,7 @@
 
 void aion_batch_release(struct aion_batch *batch)
 {
-    iso_free(batch->parts);
-    iso_free(batch->steps);
-    iso_free(batch->details);
-    iso_free(batch->elements);
+    ISO_FREE_ALL(batch->parts, batch->steps, batch->details, batch->elements);
     memset(batch, 0, sizeof *batch);
 }
 

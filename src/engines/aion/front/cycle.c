@@ -1,18 +1,17 @@
 /* TIMESTAMP at SER, once the watermark has passed a cts that several transactions share.
  *
- * The shards reported who reads and who writes each key at which that matters (tie.c). Two writers
- * of a key: shared-cts. The rest is a graph, a transaction -> the keys it reads -> the transactions
- * that write them: who shares a strongly connected component with another transaction stands on a
- * cycle. The nodes are the group's transactions, then its keys.
+ * The shards reported who reads and who writes each key at which that matters (tie.c); what follows
+ * is history/tied.h's to say.
  */
 #define _GNU_SOURCE
 #include <stdlib.h>
 #include <string.h>
 
 #include "aion/state_private.h"
-#include "base/components.h"
 #include "base/memory.h"
+#include "base/numbers.h"
 #include "base/order.h"
+#include "history/tied.h"
 
 void aion_tie_add(struct iso_aion *engine, const struct aion_tie *tie,
                   const struct iso_atoms *atoms, iso_atom tid)
@@ -22,18 +21,16 @@ void aion_tie_add(struct iso_aion *engine, const struct aion_tie *tie,
     engine->ties.list[engine->ties.count++].tid = aion_values_take(&engine->values, atoms, tid);
 }
 
-/* The ties of one cts. `from` and `to` are edges by their start: node -> node. */
+/* The ties of one cts. */
 struct group {
     struct iso_aion *engine;
     const struct aion_tie *ties;
     uint32_t count;
-    uint32_t *member;    /* by tie: its transaction's node */
-    uint32_t *key;       /* by tie: its key's node; ISO_NONE for a snapshot-order violation */
-    uint32_t *first_tie; /* by member: a tie of it */
-    uint32_t *other;     /* by member: the writer it shares a key with, as a member, or ISO_NONE */
-    uint32_t members, nodes;
-    uint32_t *first_edge; /* by node, and one more */
-    uint32_t *edges;
+    struct iso_tied_use *uses; /* by tie, but for those of the snapshots' order */
+    uint32_t *member;          /* by tie: its transaction's number */
+    uint32_t *first_tie;       /* by member: a tie of it */
+    uint32_t *other;           /* by member */
+    uint32_t members, keys, use_count;
     bool *on_cycle;
 };
 
@@ -62,10 +59,9 @@ static int compare_by_key(const void *left, const void *right, void *context)
     return a < b ? -1 : a > b;
 }
 
-/* Members in the order of their tids, so that the smaller number is the smaller tid; then keys. */
-static void number_nodes(struct group *group)
+/* Members in the order of their tids. */
+static void number_members(struct group *group, uint32_t *order)
 {
-    uint32_t *order = iso_allocate(group->count * sizeof *order);
     for (uint32_t i = 0; i < group->count; i++)
         order[i] = i;
     qsort_r(order, group->count, sizeof *order, compare_by_tid, group);
@@ -74,81 +70,25 @@ static void number_nodes(struct group *group)
             group->first_tie[group->members++] = order[i];
         group->member[order[i]] = group->members - 1;
     }
+}
+
+/* Those of the snapshots' order come last. */
+static void list_uses(struct group *group, uint32_t *order)
+{
+    const struct aion_tie *before = NULL;
     qsort_r(order, group->count, sizeof *order, compare_by_key, group);
-    group->nodes = group->members;
     for (uint32_t i = 0; i < group->count; i++) {
-        const struct aion_tie *tie = &group->ties[order[i]],
-                              *before = i ? &group->ties[order[i - 1]] : NULL;
-        if (tie->what != AION_TIE_SNAPSHOT_ORDER &&
-            (!before || before->key != tie->key || before->shard != tie->shard))
-            group->nodes++;
-        group->key[order[i]] = tie->what == AION_TIE_SNAPSHOT_ORDER ? ISO_NONE : group->nodes - 1;
+        const struct aion_tie *tie = &group->ties[order[i]];
+        if (tie->what == AION_TIE_SNAPSHOT_ORDER)
+            break;
+        group->keys += !before || before->key != tie->key || before->shard != tie->shard;
+        group->uses[group->use_count++] =
+            (struct iso_tied_use){.member = group->member[order[i]],
+                                  .key = group->keys - 1,
+                                  .reads = tie->what == AION_FOUND_READER,
+                                  .writes = tie->what == AION_FOUND_WRITER};
+        before = tie;
     }
-    iso_free(order);
-}
-
-/* ---- two writers of one key ---- */
-
-static void find_sharers(struct group *group)
-{
-    uint32_t keys = group->nodes - group->members;
-    uint32_t *smallest = iso_allocate(2 * ((size_t)keys + 1) * sizeof *smallest);
-    memset(smallest, 0xff, 2 * ((size_t)keys + 1) * sizeof *smallest); /* ISO_NONE */
-    for (uint32_t i = 0; i < group->count; i++) {
-        if (group->ties[i].what != AION_FOUND_WRITER)
-            continue;
-        uint32_t *two = smallest + 2 * (group->key[i] - group->members), member = group->member[i];
-        if (member < two[0]) {
-            two[1] = two[0];
-            two[0] = member;
-        } else if (member != two[0] && member < two[1]) {
-            two[1] = member;
-        }
-    }
-    for (uint32_t i = 0; i < group->count; i++) {
-        if (group->ties[i].what != AION_FOUND_WRITER)
-            continue;
-        const uint32_t *two = smallest + 2 * (group->key[i] - group->members);
-        uint32_t *other = &group->other[group->member[i]],
-                 found = two[0] == group->member[i] ? two[1] : two[0];
-        *other = found < *other ? found : *other;
-    }
-    iso_free(smallest);
-}
-
-/* ---- cycles ---- */
-
-static void add_edges(struct group *group)
-{
-    group->first_edge = iso_allocate_zeroed((size_t)group->nodes + 2, sizeof *group->first_edge);
-    group->edges = iso_allocate(((size_t)group->count + 1) * sizeof *group->edges);
-    for (uint32_t i = 0; i < group->count; i++) {
-        if (group->ties[i].what == AION_FOUND_READER)
-            group->first_edge[group->member[i] + 2]++;
-        else if (group->ties[i].what == AION_FOUND_WRITER)
-            group->first_edge[group->key[i] + 2]++;
-    }
-    for (uint32_t node = 0; node < group->nodes; node++)
-        group->first_edge[node + 2] += group->first_edge[node + 1];
-    for (uint32_t i = 0; i < group->count; i++) {
-        if (group->ties[i].what == AION_FOUND_READER)
-            group->edges[group->first_edge[group->member[i] + 1]++] = group->key[i];
-        else if (group->ties[i].what == AION_FOUND_WRITER)
-            group->edges[group->first_edge[group->key[i] + 1]++] = group->member[i];
-    }
-}
-
-static void find_cycles(struct group *group)
-{
-    uint32_t *component = iso_allocate(((size_t)group->nodes + 1) * sizeof *component);
-    uint32_t count = iso_components(group->nodes, group->first_edge, group->edges, component);
-    uint32_t *members = iso_allocate_zeroed((size_t)count + 1, sizeof *members); /* by component */
-    for (uint32_t member = 0; member < group->members; member++)
-        members[component[member]]++;
-    for (uint32_t member = 0; member < group->members; member++)
-        group->on_cycle[member] = members[component[member]] > 1;
-    iso_free(component);
-    iso_free(members);
 }
 
 /* ---- reporting ---- */
@@ -182,8 +122,7 @@ static void emit_tie_violation(struct group *group, uint32_t member, uint32_t sn
 
 static void emit_group(struct group *group)
 {
-    uint32_t *snapshot_violation = iso_allocate(group->members * sizeof *snapshot_violation);
-    memset(snapshot_violation, 0xff, group->members * sizeof *snapshot_violation); /* ISO_NONE */
+    uint32_t *snapshot_violation = iso_numbers_none(group->members);
     for (uint32_t i = 0; i < group->count; i++) {
         if (group->ties[i].what == AION_TIE_SNAPSHOT_ORDER)
             snapshot_violation[group->member[i]] = group->ties[i].snapshot_violation;
@@ -195,25 +134,21 @@ static void emit_group(struct group *group)
 
 static void resolve_group(struct iso_aion *engine, const struct aion_tie *ties, uint32_t count)
 {
-    struct group group = {.engine = engine, .ties = ties, .count = count};
-    group.member = iso_allocate(count * sizeof *group.member);
-    group.key = iso_allocate(count * sizeof *group.key);
-    group.first_tie = iso_allocate(count * sizeof *group.first_tie);
-    group.other = iso_allocate(count * sizeof *group.other);
-    memset(group.other, 0xff, count * sizeof *group.other); /* ISO_NONE */
-    group.on_cycle = iso_allocate_zeroed(count, sizeof *group.on_cycle);
-    number_nodes(&group);
-    find_sharers(&group);
-    add_edges(&group);
-    find_cycles(&group);
+    struct group group = {.engine = engine,
+                          .ties = ties,
+                          .count = count,
+                          .uses = iso_allocate(count * sizeof *group.uses),
+                          .member = iso_numbers(count),
+                          .first_tie = iso_numbers(count),
+                          .other = iso_numbers(count),
+                          .on_cycle = iso_allocate_zeroed(count, sizeof *group.on_cycle)};
+    uint32_t *order = iso_numbers(count);
+    number_members(&group, order);
+    list_uses(&group, order);
+    iso_tied_judge(group.uses, group.use_count, group.members, group.keys, group.other,
+                   group.on_cycle);
     emit_group(&group);
-    iso_free(group.member);
-    iso_free(group.key);
-    iso_free(group.first_tie);
-    iso_free(group.other);
-    iso_free(group.on_cycle);
-    iso_free(group.first_edge);
-    iso_free(group.edges);
+    ISO_FREE_ALL(order, group.uses, group.member, group.first_tie, group.other, group.on_cycle);
 }
 
 ISO_ORDER_BY(compare_by_cts, struct aion_tie, cts)

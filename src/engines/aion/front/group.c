@@ -91,10 +91,7 @@ void aion_group_end(struct iso_aion *engine)
 
 void aion_group_release(struct aion_group *group)
 {
-    iso_free(group->accepted);
-    iso_free(group->order.keys);
-    iso_free(group->order.payloads);
-    iso_free(group->scratch.keys);
-    iso_free(group->scratch.payloads);
+    ISO_FREE_ALL(group->accepted, group->order.keys, group->order.payloads, group->scratch.keys,
+                 group->scratch.payloads);
     memset(group, 0, sizeof *group);
 }

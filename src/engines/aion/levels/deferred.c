@@ -675,10 +675,8 @@ void aion_holding_release(struct iso_aion *engine)
     }
     iso_free(deferred->sessions);
     iso_number_map_release(&deferred->by_digest);
-    iso_free(deferred->moments.list);
-    iso_free(deferred->floors.list);
-    iso_free(deferred->boundaries.list);
-    iso_free(deferred->reads.list);
+    ISO_FREE_ALL(deferred->moments.list, deferred->floors.list, deferred->boundaries.list,
+                 deferred->reads.list);
     aion_key_cache_release(&deferred->cache);
     iso_history_release(&deferred->history);
 }
@@ -722,12 +720,9 @@ void aion_deferred_archive(struct iso_archive *archive, struct iso_aion *engine)
                             session->known_count, session->known_capacity);
         iso_archive_expect(archive, session->count == count && session->known_count == known);
     }
-    ISO_ARCHIVE_ANY(archive, "moments", ISO_ARCHIVE_HEAP, deferred->moments.list,
-                    deferred->moments.count, deferred->moments.capacity);
-    ISO_ARCHIVE_ANY(archive, "floors", ISO_ARCHIVE_HEAP, deferred->floors.list,
-                    deferred->floors.count, deferred->floors.capacity);
-    ISO_ARCHIVE_ANY(archive, "snapshots", ISO_ARCHIVE_HEAP, deferred->boundaries.list,
-                    deferred->boundaries.count, deferred->boundaries.capacity);
+    ISO_ARCHIVE_LIST(archive, "moments", ISO_ARCHIVE_HEAP, deferred->moments);
+    ISO_ARCHIVE_LIST(archive, "floors", ISO_ARCHIVE_HEAP, deferred->floors);
+    ISO_ARCHIVE_LIST(archive, "snapshots", ISO_ARCHIVE_HEAP, deferred->boundaries);
     ISO_ARCHIVE_VALUE(archive, deferred->boundaries.is_sorted);
     if (archive->restoring && archive->error->status == ISO_OK)
         refill(deferred);

@@ -2,7 +2,7 @@
  * (deferred.c). */
 #pragma once
 
-#include "aion/front/group_state.h"
+#include "aion/front/front_state.h"
 #include "aion/front/key_cache_state.h"
 #include "aion/levels/query.h"
 #include "base/number_map.h"

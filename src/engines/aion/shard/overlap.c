@@ -43,10 +43,7 @@ struct aion_overlaps *aion_overlaps_new(void)
 
 static void free_level(struct level *level)
 {
-    iso_free(level->points);
-    iso_free(level->times);
-    iso_free(level->bits);
-    iso_free(level->zeros);
+    ISO_FREE_ALL(level->points, level->times, level->bits, level->zeros);
 }
 
 void aion_overlaps_free(struct aion_overlaps *overlaps)

@@ -293,7 +293,7 @@ void aion_rows_archive(struct iso_archive *archive, struct iso_aion_shard *shard
     struct aion_rows *rows = &shard->pending.rows;
     char buffer[ISO_ATOM_TEXT_MAX];
     ISO_ARCHIVE_VALUE(archive, shard->keys.have_cells);
-    ISO_ARCHIVE_ANY(archive, "rows", ISO_ARCHIVE_HEAP, rows->list, rows->count, rows->capacity);
+    ISO_ARCHIVE_LIST(archive, "rows", ISO_ARCHIVE_HEAP, *rows);
     ISO_ARCHIVE_VALUE(archive, rows->free);
     if (!archive->restoring || archive->error->status != ISO_OK)
         return;

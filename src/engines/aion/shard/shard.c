@@ -6,6 +6,7 @@
 #include "base/fetch.h"
 #include "base/heap.h"
 #include "base/memory.h"
+#include "base/numbers.h"
 
 /* Parts ahead, whose first steps are looked at: the key's line is fetched, some steps later the end
  * of the run that the step will change, and again some later its last chunk where it has a
@@ -41,13 +42,9 @@ void iso_aion_shard_free(struct iso_aion_shard *shard)
     iso_column_free(shard->transactions.list,
                     shard->transactions.capacity * sizeof *shard->transactions.list);
     iso_column_free(shard->pending.list, shard->pending.capacity * sizeof *shard->pending.list);
-    iso_free(shard->pending.finals.heap);
-    iso_free(shard->pending.deadlines.heap);
-    iso_free(shard->ties.heap);
-    iso_free(shard->pending.fresh.heap);
-    iso_free(shard->findings.list);
-    iso_free(shard->pending.groups);
-    iso_free(shard->pending.rows.list);
+    ISO_FREE_ALL(shard->pending.finals.heap, shard->pending.deadlines.heap, shard->ties.heap,
+                 shard->pending.fresh.heap, shard->findings.list, shard->pending.groups,
+                 shard->pending.rows.list);
     iso_index_release(&shard->pending.rows.index);
     iso_column_free(shard->readers.list, shard->readers.capacity * sizeof *shard->readers.list);
     aion_reorder_buffer_release(&shard->reorder);
@@ -55,9 +52,7 @@ void iso_aion_shard_free(struct iso_aion_shard *shard)
     aion_values_release(&shard->values);
     iso_index_release(&shard->keys.index);
     iso_spill_free(shard->paging.store);
-    iso_free(shard->paging.record.bytes);
-    iso_free(shard->paging.compact_record.bytes);
-    iso_free(shard);
+    ISO_FREE_ALL(shard->paging.record.bytes, shard->paging.compact_record.bytes, shard);
 }
 
 /* ---- transactions ---- */
@@ -448,33 +443,10 @@ uint64_t iso_aion_shard_bytes(const struct iso_aion_shard *shard)
 
 void iso_aion_shard_stats(const struct iso_aion_shard *shard, struct iso_aion_stats *stats)
 {
-    const struct iso_aion_stats *own = &shard->stats;
+    /* a shard's own have no others; sums wrap: what the front counted and was not judged in the end
+     */
+    iso_add_counts(stats, &shard->stats, offsetof(struct iso_aion_stats, spilt));
     stats->keys += shard->keys.known;
-    /* wraps: what the front counted and was not judged in the end */
-    stats->reads_judged += own->reads_judged;
-    stats->reads_unjudged += own->reads_unjudged;
-    for (int reason = 0; reason < ISO_UNJUDGED_REASONS; reason++)
-        stats->unjudged[reason] += own->unjudged[reason];
-    stats->reads_left += own->reads_left;
-    stats->waiting_unknown += own->waiting_unknown;
-    stats->waiting_initial += own->waiting_initial;
-    stats->disagreeing += own->disagreeing;
-    stats->reads_undecided += own->reads_undecided;
-    stats->writes_undecided += own->writes_undecided;
-    stats->counts[ISO_EXT] += own->counts[ISO_EXT];
-    stats->counts[ISO_NOCONFLICT] += own->counts[ISO_NOCONFLICT];
-    stats->tentative += own->tentative;
-    stats->retracted += own->retracted;
-    stats->standing += own->standing;
-    stats->flipped += own->flipped;
-    for (int i = 0; i < ISO_AION_FLIPS; i++)
-        stats->flips[i] += own->flips[i];
-    for (int i = 0; i < ISO_AION_DURATIONS; i++)
-        stats->wrong_for[i] += own->wrong_for[i];
-    stats->rechecks += own->rechecks;
-    stats->open_reads += own->open_reads;
-    stats->steps += own->steps;
-    stats->versions += own->versions;
     aion_add_spilt(shard, &stats->spilt);
     stats->bytes += iso_aion_shard_bytes(shard);
 }

@@ -26,8 +26,7 @@ static uint32_t hash_of_key(const void *context, uint32_t number)
 static void archive_keys(struct iso_archive *archive, struct iso_aion_shard *shard)
 {
     aion_index_archive(archive, &shard->keys.index);
-    ISO_ARCHIVE_ANY(archive, "keys", ISO_ARCHIVE_COLUMN, shard->keys.list, shard->keys.count,
-                    shard->keys.capacity);
+    ISO_ARCHIVE_LIST(archive, "keys", ISO_ARCHIVE_COLUMN, shard->keys);
     uint32_t cold = shard->cold.list ? shard->cold.count : 0;
     ISO_ARCHIVE_ANY(archive, "rares", ISO_ARCHIVE_COLUMN, shard->cold.list, cold,
                     shard->cold.capacity);
@@ -48,14 +47,12 @@ static void archive_keys(struct iso_archive *archive, struct iso_aion_shard *sha
 
 static void archive_transactions(struct iso_archive *archive, struct iso_aion_shard *shard)
 {
-    ISO_ARCHIVE_ANY(archive, "transactions", ISO_ARCHIVE_COLUMN, shard->transactions.list,
-                    shard->transactions.count, shard->transactions.capacity);
+    ISO_ARCHIVE_LIST(archive, "transactions", ISO_ARCHIVE_COLUMN, shard->transactions);
     ISO_ARCHIVE_VALUE(archive, shard->transactions.free);
     ISO_ARCHIVE_VALUE(archive, shard->transactions.in_use);
     ISO_ARCHIVE_VALUE(archive, shard->transactions.leaving);
     ISO_ARCHIVE_VALUE(archive, shard->transactions.leaving_at);
-    ISO_ARCHIVE_ANY(archive, "readers", ISO_ARCHIVE_COLUMN, shard->readers.list,
-                    shard->readers.count, shard->readers.capacity);
+    ISO_ARCHIVE_LIST(archive, "readers", ISO_ARCHIVE_COLUMN, shard->readers);
     ISO_ARCHIVE_VALUE(archive, shard->readers.left);
     ISO_ARCHIVE_VALUE(archive, shard->readers.passed);
     if (archive->restoring)
@@ -85,8 +82,7 @@ static void archive_dues(struct iso_archive *archive, const char *name, struct a
 
 static void archive_pending(struct iso_archive *archive, struct iso_aion_shard *shard)
 {
-    ISO_ARCHIVE_ANY(archive, "cases", ISO_ARCHIVE_COLUMN, shard->pending.list, shard->pending.count,
-                    shard->pending.capacity);
+    ISO_ARCHIVE_LIST(archive, "cases", ISO_ARCHIVE_COLUMN, shard->pending);
     archive_observed(archive, shard);
     aion_rows_archive(archive, shard);
     ISO_ARCHIVE_VALUE(archive, shard->pending.free);

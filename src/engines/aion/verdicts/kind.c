@@ -133,8 +133,7 @@ static void add_source(const struct iso_aion_shard *shard, struct sources *sourc
         [ABORTED] = 0, [FUTURE] = 1, [VISIBLE] = 2, [INITIAL] = 3, [UNKNOWN] = 4};
     uint32_t number = iso_number_map_add(&sources->by_element, element, sources->count);
     if (number == sources->count) {
-        ISO_GROW(sources->list, sources->count, sources->capacity);
-        sources->list[sources->count++] = (struct source){writer, (uint8_t) class};
+        ISO_APPEND(*sources, (struct source){writer, (uint8_t) class});
         return;
     }
     struct source *source = &sources->list[number];

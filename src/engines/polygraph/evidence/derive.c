@@ -76,18 +76,10 @@ void derivation_free(struct derivation *derivation)
 {
     iso_free(derivation->names);
     iso_index_release(&derivation->table);
-    iso_free(derivation->value);
-    iso_free(derivation->reason);
-    iso_free(derivation->met);
-    iso_free(derivation->occurs);
-    iso_free(derivation->literals);
-    iso_free(derivation->clauses);
-    iso_free(derivation->occurrences);
-    iso_free(derivation->trail);
-    iso_free(derivation->position);
-    iso_free(derivation->grounds);
-    iso_free(derivation->first_ground);
-    iso_free(derivation);
+    ISO_FREE_ALL(derivation->value, derivation->reason, derivation->met, derivation->occurs,
+                 derivation->literals, derivation->clauses, derivation->occurrences,
+                 derivation->trail, derivation->position, derivation->grounds,
+                 derivation->first_ground, derivation);
 }
 
 /* ---- names ---- */

@@ -46,15 +46,11 @@ struct explanation *explanation_new(struct engine *engine)
 
 void explanation_free(struct explanation *explanation)
 {
-    iso_free(explanation->needed);
-    iso_free(explanation->first_prune);
-    iso_free(explanation->next_prune);
-    iso_free(explanation->asked);
+    ISO_FREE_ALL(explanation->needed, explanation->first_prune, explanation->next_prune,
+                 explanation->asked);
     iso_column_free(explanation->pruned,
                     explanation->pruned_capacity * sizeof *explanation->pruned);
-    iso_free(explanation->cost);
-    iso_free(explanation->visited);
-    iso_free(explanation->by);
+    ISO_FREE_ALL(explanation->cost, explanation->visited, explanation->by);
     iso_heap_release(&explanation->heap);
     iso_free(explanation->path);
     iso_number_map_release(&explanation->orders);
@@ -452,9 +448,7 @@ static uint32_t find_node_on_cycle(const struct engine *engine)
         passed[node] = 1;
         node = before[node];
     }
-    iso_free(before);
-    iso_free(sorted);
-    iso_free(order);
+    ISO_FREE_ALL(before, sorted, order);
     return node;
 }
 

@@ -71,8 +71,7 @@ static void known_init(struct known *known, const struct engine *engine)
         if (writer != ISO_NONE)
             known->first[writer + 2]++;
     }
-    for (uint32_t t = 0; t < engine->transactions.count; t++)
-        known->first[t + 2] += known->first[t + 1];
+    iso_running_sums(known->first + 1, (size_t)engine->transactions.count + 1);
     edges = known->first[engine->transactions.count + 1];
     known->after = iso_numbers(edges);
     for (uint32_t t = 0; t < engine->transactions.count; t++) {
@@ -88,11 +87,7 @@ static void known_init(struct known *known, const struct engine *engine)
 
 static void known_release(struct known *known)
 {
-    iso_free(known->first);
-    iso_free(known->after);
-    iso_free(known->degree);
-    iso_free(known->before);
-    iso_free(known->followed);
+    ISO_FREE_ALL(known->first, known->after, known->degree, known->before, known->followed);
 }
 
 static bool may_go_on(const struct engine *engine, const uint32_t *tail, uint32_t t)
@@ -150,8 +145,7 @@ static void list_members(struct engine *engine)
     engine->chains.member = iso_numbers(engine->transactions.count);
     for (uint32_t t = 0; t < engine->transactions.count; t++)
         engine->chains.first[engine->chains.of[t] + 1]++;
-    for (uint32_t c = 0; c < engine->chains.count; c++)
-        engine->chains.first[c + 1] += engine->chains.first[c];
+    iso_running_sums(engine->chains.first, (size_t)engine->chains.count + 1);
     for (uint32_t t = 0; t < engine->transactions.count; t++)
         engine->chains
             .member[engine->chains.first[engine->chains.of[t]] + engine->chains.position[t]] = t;
@@ -179,10 +173,8 @@ bool chains_build(struct engine *engine)
 
 void chains_release(struct engine *engine)
 {
-    iso_free(engine->chains.of);
-    iso_free(engine->chains.position);
-    iso_free(engine->chains.first);
-    iso_free(engine->chains.member);
+    ISO_FREE_ALL(engine->chains.of, engine->chains.position, engine->chains.first,
+                 engine->chains.member);
 }
 
 /* ---- versions ---- */
@@ -193,8 +185,7 @@ static void place_versions(struct engine *engine)
     uint32_t *next = iso_allocate_zeroed((size_t)keys + 2, sizeof *next);
     for (uint32_t write = 0; write < engine->writes.count; write++)
         next[engine->writes.key[write] + 2]++;
-    for (uint32_t key = 0; key < keys; key++)
-        next[key + 2] += next[key + 1];
+    iso_running_sums(next + 1, (size_t)keys + 1);
     for (uint32_t i = 0; i < engine->transactions.count; i++) {
         uint32_t t = engine->chains.member[i];
         for (uint32_t write = engine->writes.first[t]; write < engine->writes.first[t + 1];
@@ -258,16 +249,8 @@ uint32_t *versions_initial(const struct engine *engine)
 
 void versions_release(struct engine *engine)
 {
-    iso_free(engine->writes.version);
-    iso_free(engine->versions.transaction);
-    iso_free(engine->versions.key);
-    iso_free(engine->versions.span);
-    iso_free(engine->versions.position);
-    iso_free(engine->versions.reader);
-    iso_free(engine->versions.first);
-    iso_free(engine->spans.first);
-    iso_free(engine->spans.chain);
-    iso_free(engine->spans.version);
-    iso_free(engine->spans.cursor);
-    iso_free(engine->reads.next);
+    ISO_FREE_ALL(engine->writes.version, engine->versions.transaction, engine->versions.key,
+                 engine->versions.span, engine->versions.position, engine->versions.reader,
+                 engine->versions.first, engine->spans.first, engine->spans.chain,
+                 engine->spans.version, engine->spans.cursor, engine->reads.next);
 }

@@ -4,8 +4,6 @@
 #include <stdlib.h>
 
 #include "base/order.h"
-#include "history/foreign.h"
-#include "history/initial.h"
 #include "history/moment.h"
 
 /* ---- versions ---- */
@@ -56,8 +54,7 @@ static void order_writes(struct engine *engine)
         for (uint32_t write = engine->writes.first[t]; write < engine->writes.first[t + 1]; write++)
             next[engine->writes.key[write] + 2]++;
     }
-    for (uint32_t key = 0; key < keys; key++)
-        next[key + 2] += next[key + 1];
+    iso_running_sums(next + 1, (size_t)keys + 1);
     for (uint32_t i = 0; i < count; i++) {
         uint32_t t = writers[i].transaction;
         for (uint32_t write = engine->writes.first[t]; write < engine->writes.first[t + 1];
@@ -246,15 +243,9 @@ void commit_order_release(struct engine *engine)
     struct commit_order *commit_order = engine->commit_order;
     if (!commit_order)
         return;
-    iso_free(commit_order->order);
-    iso_free(commit_order->first);
-    iso_free(commit_order->position);
-    iso_free(commit_order->seen);
-    iso_free(commit_order->foreign);
-    iso_free(commit_order->tie);
-    iso_free(commit_order->tie_end);
-    iso_free(commit_order->by_value);
-    iso_free(commit_order);
+    ISO_FREE_ALL(commit_order->order, commit_order->first, commit_order->position,
+                 commit_order->seen, commit_order->foreign, commit_order->tie,
+                 commit_order->tie_end, commit_order->by_value, commit_order);
     engine->commit_order = NULL;
 }
 

@@ -336,17 +336,8 @@ static void walk_init(struct walk *walk, struct engine *engine)
 
 static void walk_release(struct walk *walk)
 {
-    iso_free(walk->after);
-    iso_free(walk->next_own);
-    iso_free(walk->first_reader);
-    iso_free(walk->next_reader);
-    iso_free(walk->left);
-    iso_free(walk->degree);
-    iso_free(walk->queue);
-    iso_free(walk->by);
-    iso_free(walk->found);
-    iso_free(walk->stamp);
-    iso_free(walk->depth);
+    ISO_FREE_ALL(walk->after, walk->next_own, walk->first_reader, walk->next_reader, walk->left,
+                 walk->degree, walk->queue, walk->by, walk->found, walk->stamp, walk->depth);
 }
 
 static void reject_or_doubt(struct walk *walk)

@@ -63,20 +63,14 @@ void graph_release(struct engine *engine)
         (size_t)engine->graph.node_count * engine->clocks.stride * sizeof *engine->clocks.stamps +
         16;
     iso_column_free(engine->graph.facts, engine->graph.fact_capacity * sizeof *engine->graph.facts);
-    iso_free(engine->graph.first_out);
-    iso_free(engine->graph.order);
-    iso_free(engine->graph.rank);
-    iso_free(engine->saturation.moved);
-    iso_free(engine->saturation.moved_groups);
-    iso_free(engine->saturation.latest);
-    iso_free(engine->saturation.chain_scale);
-    iso_free(engine->saturation.first_successor);
+    ISO_FREE_ALL(engine->graph.first_out, engine->graph.order, engine->graph.rank,
+                 engine->saturation.moved, engine->saturation.moved_groups,
+                 engine->saturation.latest, engine->saturation.chain_scale,
+                 engine->saturation.first_successor);
     iso_column_free(engine->saturation.successors,
                     engine->saturation.successor_capacity * sizeof *engine->saturation.successors);
-    iso_free(engine->saturation.all_chains);
-    iso_free(engine->saturation.key_chains);
-    iso_free(engine->saturation.meet);
-    iso_free(engine->saturation.before);
+    ISO_FREE_ALL(engine->saturation.all_chains, engine->saturation.key_chains,
+                 engine->saturation.meet, engine->saturation.before);
     iso_column_free(engine->clocks.stamps, size);
     iso_column_free(engine->saturation.seen, size);
     agenda_release(&engine->saturation.agenda);

@@ -72,8 +72,7 @@ static void list_edges(struct lookahead *lookahead)
         if (engine->graph.facts[i].from != ISO_NONE)
             first[engine->graph.facts[i].from + 2]++;
     }
-    for (uint32_t node = 0; node < nodes; node++)
-        first[node + 2] += first[node + 1];
+    iso_running_sums(first + 1, (size_t)nodes + 1);
     lookahead->edge_to = iso_allocate(((size_t)first[nodes + 1] + 1) * sizeof(uint32_t));
     for (uint32_t node = 0; node < nodes; node++) {
         if (node_goes_on(engine, node))
@@ -116,9 +115,7 @@ static uint32_t *sort_nodes(const struct lookahead *lookahead)
         }
     }
     agenda_release(&agenda);
-    iso_free(likely);
-    iso_free(rank);
-    iso_free(degree);
+    ISO_FREE_ALL(likely, rank, degree);
     return order;
 }
 
@@ -145,16 +142,10 @@ static void lookahead_init(struct lookahead *lookahead, struct engine *engine)
 static void lookahead_release(struct lookahead *lookahead)
 {
     topological_release(&lookahead->topological);
-    iso_free(lookahead->first_edge);
-    iso_free(lookahead->edge_to);
-    iso_free(lookahead->unread);
-    iso_free(lookahead->open_writer);
-    iso_free(lookahead->waiting);
-    iso_free(lookahead->current);
-    iso_free(lookahead->edges_at);
-    iso_free(lookahead->replaced);
-    iso_free(lookahead->reasons);
-    iso_free(lookahead->reason_of_edge);
+    ISO_FREE_ALL(lookahead->first_edge, lookahead->edge_to, lookahead->unread,
+                 lookahead->open_writer, lookahead->waiting, lookahead->current,
+                 lookahead->edges_at, lookahead->replaced, lookahead->reasons,
+                 lookahead->reason_of_edge);
 }
 
 /* ---- edges and their reasons ---- */

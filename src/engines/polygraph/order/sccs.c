@@ -94,8 +94,7 @@ static void list_edges(struct scc_finder *finder)
     uint32_t nodes = finder->engine->graph.node_count;
     finder->first_edge = iso_allocate_zeroed((size_t)nodes + 3, sizeof *finder->first_edge);
     each_edge(finder, count_edge);
-    for (uint32_t node = 0; node < nodes; node++)
-        finder->first_edge[node + 2] += finder->first_edge[node + 1];
+    iso_running_sums(finder->first_edge + 1, (size_t)nodes + 1);
     finder->edge_to = iso_numbers((size_t)finder->first_edge[nodes + 1]);
     each_edge(finder, place_edge);
 }
@@ -141,8 +140,7 @@ static uint32_t *list_members(const struct scc_finder *finder, uint32_t count, u
     uint32_t *members = iso_numbers(nodes);
     for (uint32_t node = 0; node < nodes; node++)
         first[finder->component[node] + 2]++;
-    for (uint32_t i = 0; i < count; i++)
-        first[i + 2] += first[i + 1];
+    iso_running_sums(first + 1, (size_t)count + 1);
     for (uint32_t i = 0; i < nodes; i++)
         members[first[finder->component[finder->windows->order[i]] + 1]++] =
             finder->windows->order[i];
@@ -188,9 +186,7 @@ static void sort_components(struct scc_finder *finder, uint32_t count)
         }
     }
     agenda_release(&agenda);
-    iso_free(degree);
-    iso_free(first);
-    iso_free(members);
+    ISO_FREE_ALL(degree, first, members);
 }
 
 void sccs_find(struct windows *windows)
@@ -199,7 +195,5 @@ void sccs_find(struct windows *windows)
     windows->scc_count = 0;
     list_edges(&finder);
     sort_components(&finder, find_components(&finder));
-    iso_free(finder.first_edge);
-    iso_free(finder.edge_to);
-    iso_free(finder.component);
+    ISO_FREE_ALL(finder.first_edge, finder.edge_to, finder.component);
 }

@@ -88,13 +88,8 @@ static void schedule_init(struct schedule *schedule, struct engine *engine,
 
 static void schedule_release(struct schedule *schedule)
 {
-    iso_free(schedule->likely);
-    iso_free(schedule->rank);
-    iso_free(schedule->unread);
-    iso_free(schedule->current);
-    iso_free(schedule->open_writer);
-    iso_free(schedule->own_read);
-    iso_free(schedule->degree);
+    ISO_FREE_ALL(schedule->likely, schedule->rank, schedule->unread, schedule->current,
+                 schedule->open_writer, schedule->own_read, schedule->degree);
     agenda_release(&schedule->agenda);
 }
 

@@ -28,13 +28,9 @@ void topological_init(struct topological *topological, uint32_t count, const uin
 
 void topological_release(struct topological *topological)
 {
-    iso_free(topological->order);
-    iso_free(topological->position);
-    iso_free(topological->first_added);
-    iso_free(topological->reached);
-    iso_free(topological->moved);
-    iso_free(topological->came_from);
-    iso_free(topological->came_by);
+    ISO_FREE_ALL(topological->order, topological->position, topological->first_added,
+                 topological->reached, topological->moved, topological->came_from,
+                 topological->came_by);
     iso_column_free(topological->added, topological->added_capacity * sizeof *topological->added);
 }
 

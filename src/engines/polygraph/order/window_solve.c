@@ -48,11 +48,9 @@ struct window {
     uint32_t first, count; /* positions */
     struct block *blocks;
     uint32_t block_count, block_capacity, pair_count;
-    int8_t *known;          /* by variable of a pair: 1, -1: its value in any case; 0: open */
-    struct choice *choices; /* variables behind those of pairs */
-    uint32_t choice_count, choice_capacity;
-    struct bound *edges;
-    uint32_t edge_count, edge_capacity;
+    int8_t *known; /* by variable of a pair: 1, -1: its value in any case; 0: open */
+    ISO_LIST(struct choice) choices; /* variables behind those of pairs */
+    ISO_LIST(struct bound) edges;
     uint32_t *first_edge; /* by position, once they are sorted */
     /* a model: its edges by position, where each leads and its number */
     uint32_t *first_active, *active_to, *active;
@@ -67,8 +65,7 @@ struct window {
         uint32_t *by, *queue, head, end; /* by position: the edge that led there */
     } fronts[2];                         /* forward, backward */
     uint32_t *visited, round;            /* by position: two numbers a round, one a front */
-    int *clause;
-    uint32_t clause_count, clause_capacity;
+    ISO_LIST(int) clause;
 };
 
 /* ---- variables ---- */
@@ -118,10 +115,9 @@ static void add_block(struct window *window, uint32_t key, uint32_t version)
 /* True is the likely answer: that it sees what it sees as things stand, and nothing else. */
 static int add_choice(struct window *window, uint32_t read, uint32_t version)
 {
-    int variable = (int)(window->pair_count + window->choice_count + 1);
+    int variable = (int)(window->pair_count + window->choices.count + 1);
     int literal = version == window->windows->seen[read] ? variable : -variable;
-    ISO_GROW(window->choices, window->choice_count, window->choice_capacity);
-    window->choices[window->choice_count++] = (struct choice){read, version, literal};
+    ISO_APPEND(window->choices, (struct choice){read, version, literal});
     return literal;
 }
 
@@ -131,10 +127,10 @@ static void put_edge(struct window *window, uint32_t from, uint32_t to, int firs
 {
     uint32_t from_position = window->windows->position[from],
              to_position = window->windows->position[to];
-    ISO_GROW_COLUMN(window->edges, window->edge_count, window->edge_capacity);
-    window->edges[window->edge_count++] =
+    ISO_GROW_COLUMN(window->edges.list, window->edges.count, window->edges.capacity);
+    window->edges.list[window->edges.count++] =
         (struct bound){from_position - window->first, to_position - window->first, first, second};
-    window->too_much |= window->edge_count > MOST_EDGES;
+    window->too_much |= window->edges.count > MOST_EDGES;
 }
 
 static bool node_is_inside(const struct window *window, uint32_t node)
@@ -292,8 +288,7 @@ static uint32_t version_before(const struct window *window, uint32_t key)
 
 static void add_literal(struct window *window, int literal)
 {
-    ISO_GROW(window->clause, window->clause_count, window->clause_capacity);
-    window->clause[window->clause_count++] = literal;
+    ISO_APPEND(window->clause, literal);
 }
 
 static void add_open_read(struct window *window, uint32_t read)
@@ -302,7 +297,7 @@ static void add_open_read(struct window *window, uint32_t read)
     uint32_t first = engine->candidates.first[read],
              before = version_before(window, engine->reads.key[read]);
     const struct block *block = block_of(window, engine->reads.key[read]);
-    window->clause_count = 0;
+    window->clause.count = 0;
     for (uint32_t i = first; i < first + engine->candidates.count[read]; i++) {
         uint32_t version = engine->candidates.version[i];
         bool inside =
@@ -317,7 +312,7 @@ static void add_open_read(struct window *window, uint32_t read)
         if (block)
             add_read_edges(window, block, read, version, literal);
     }
-    iso_solver_clause(window->solver, window->clause, window->clause_count);
+    iso_solver_clause(window->solver, window->clause.list, window->clause.count);
 }
 
 static void add_reads(struct window *window, uint32_t t)
@@ -334,16 +329,15 @@ static void add_reads(struct window *window, uint32_t t)
 
 static void sort_edges(struct window *window)
 {
-    struct bound *sorted = iso_allocate(((size_t)window->edge_count + 1) * sizeof *sorted);
+    struct bound *sorted = iso_allocate(((size_t)window->edges.count + 1) * sizeof *sorted);
     window->first_edge = iso_allocate_zeroed((size_t)window->count + 3, sizeof *window->first_edge);
-    for (uint32_t i = 0; i < window->edge_count; i++)
-        window->first_edge[window->edges[i].from + 2]++;
-    for (uint32_t position = 0; position < window->count; position++)
-        window->first_edge[position + 2] += window->first_edge[position + 1];
-    for (uint32_t i = 0; i < window->edge_count; i++)
-        sorted[window->first_edge[window->edges[i].from + 1]++] = window->edges[i];
-    iso_column_free(window->edges, window->edge_capacity * sizeof *window->edges);
-    window->edges = sorted;
+    for (uint32_t i = 0; i < window->edges.count; i++)
+        window->first_edge[window->edges.list[i].from + 2]++;
+    iso_running_sums(window->first_edge + 1, (size_t)window->count + 1);
+    for (uint32_t i = 0; i < window->edges.count; i++)
+        sorted[window->first_edge[window->edges.list[i].from + 1]++] = window->edges.list[i];
+    iso_column_free(window->edges.list, window->edges.capacity * sizeof *window->edges.list);
+    window->edges.list = sorted;
 }
 
 /* False: too much. */
@@ -386,17 +380,17 @@ static bool literals_are_true(const bool *value, int literal)
 
 static void activate_edges(struct window *window)
 {
-    uint32_t variables = window->pair_count + window->choice_count, end = 0;
+    uint32_t variables = window->pair_count + window->choices.count, end = 0;
     bool *value = iso_allocate(((size_t)variables + 1) * sizeof *value);
     for (uint32_t i = 1; i <= variables; i++)
         value[i] = iso_solver_value(window->solver, (int)i);
     for (uint32_t position = 0; position < window->count; position++) {
         window->first_active[position] = end;
         for (uint32_t i = window->first_edge[position]; i < window->first_edge[position + 1]; i++) {
-            if (!literals_are_true(value, window->edges[i].first) ||
-                !literals_are_true(value, window->edges[i].second))
+            if (!literals_are_true(value, window->edges.list[i].first) ||
+                !literals_are_true(value, window->edges.list[i].second))
                 continue;
-            window->active_to[end] = window->edges[i].to;
+            window->active_to[end] = window->edges.list[i].to;
             window->active[end++] = i;
         }
     }
@@ -433,8 +427,7 @@ static void list_reverse(struct window *window)
     memset(window->first_reverse, 0, ((size_t)window->count + 2) * sizeof *window->first_reverse);
     for (uint32_t a = 0; a < window->first_active[window->count]; a++)
         window->first_reverse[window->active_to[a] + 2]++;
-    for (uint32_t position = 0; position < window->count; position++)
-        window->first_reverse[position + 2] += window->first_reverse[position + 1];
+    iso_running_sums(window->first_reverse + 1, (size_t)window->count + 1);
     for (uint32_t a = 0; a < window->first_active[window->count]; a++)
         window->reverse[window->first_reverse[window->active_to[a] + 1]++] = window->active[a];
 }
@@ -456,7 +449,7 @@ static uint32_t advance_front(struct window *window, uint32_t side, uint32_t com
     const uint32_t *first = side ? window->first_reverse : window->first_active;
     const uint32_t *edges = side ? window->reverse : window->active;
     for (uint32_t a = first[position]; a < first[position + 1]; a++) {
-        uint32_t i = edges[a], next = side ? window->edges[i].from : window->edges[i].to;
+        uint32_t i = edges[a], next = side ? window->edges.list[i].from : window->edges.list[i].to;
         if (window->component[next] != component || window->used[i] ||
             window->visited[next] == mark)
             continue;
@@ -489,7 +482,7 @@ static uint32_t find_path(struct window *window, uint32_t from, uint32_t to)
 /* An edge of a cycle into its clause; one under a literal is on no other cycle of this round. */
 static void take_edge(struct window *window, uint32_t i)
 {
-    const struct bound *edge = &window->edges[i];
+    const struct bound *edge = &window->edges.list[i];
     if (edge->first)
         add_literal(window, -edge->first);
     if (edge->second)
@@ -500,16 +493,17 @@ static void take_edge(struct window *window, uint32_t i)
 /* The clause of a cycle that edge i closes, if there is one. */
 static bool add_cycle(struct window *window, uint32_t position, uint32_t i)
 {
-    uint32_t to = window->edges[i].to, meeting = find_path(window, to, position);
+    uint32_t to = window->edges.list[i].to, meeting = find_path(window, to, position);
     if (meeting == ISO_NONE)
         return false;
-    window->clause_count = 0;
+    window->clause.count = 0;
     take_edge(window, i);
-    for (uint32_t at = meeting; at != to; at = window->edges[window->fronts[0].by[at]].from)
+    for (uint32_t at = meeting; at != to; at = window->edges.list[window->fronts[0].by[at]].from)
         take_edge(window, window->fronts[0].by[at]);
-    for (uint32_t at = meeting; at != position; at = window->edges[window->fronts[1].by[at]].to)
+    for (uint32_t at = meeting; at != position;
+         at = window->edges.list[window->fronts[1].by[at]].to)
         take_edge(window, window->fronts[1].by[at]);
-    iso_solver_clause(window->solver, window->clause, window->clause_count);
+    iso_solver_clause(window->solver, window->clause.list, window->clause.count);
     window->engine->result->counters.window_cycles++;
     return true;
 }
@@ -518,7 +512,7 @@ static bool add_cycle(struct window *window, uint32_t position, uint32_t i)
 static bool add_cycles(struct window *window)
 {
     uint32_t found = 0, in_vain = 0;
-    memset(window->used, 0, window->edge_count * sizeof *window->used);
+    memset(window->used, 0, window->edges.count * sizeof *window->used);
     list_reverse(window);
     for (uint32_t position = 0; position < window->count; position++) {
         for (uint32_t a = window->first_active[position]; a < window->first_active[position + 1];
@@ -545,8 +539,8 @@ static void keep_model(struct window *window)
 {
     struct windows *windows = window->windows;
     uint32_t *nodes = windows->order + window->first;
-    for (uint32_t i = window->choice_count; i-- > 0;) {
-        const struct choice *choice = &window->choices[i];
+    for (uint32_t i = window->choices.count; i-- > 0;) {
+        const struct choice *choice = &window->choices.list[i];
         if (iso_solver_value(window->solver, abs(choice->literal)) == (choice->literal > 0))
             windows->seen[choice->read] = choice->version;
     }
@@ -563,7 +557,7 @@ static void keep_model(struct window *window)
 static enum step_result solve_rounds(struct window *window)
 {
     /* every variable must be known to the solver */
-    for (uint32_t i = 1; i <= window->pair_count + window->choice_count; i++)
+    for (uint32_t i = 1; i <= window->pair_count + window->choices.count; i++)
         iso_solver_clause(window->solver, (int[]){(int)i, -(int)i}, 2);
     for (uint32_t round = 0; round < MOST_ROUNDS; round++) {
         window->engine->result->counters.window_rounds++;
@@ -595,26 +589,14 @@ static void release_window(struct window *window)
     for (uint32_t i = 0; i < window->block_count; i++)
         window->windows->block_of_key[window->blocks[i].key] = 0;
     iso_solver_free(window->solver);
-    iso_free(window->blocks);
-    iso_free(window->known);
-    iso_free(window->choices);
-    iso_free(window->edges);
-    iso_free(window->first_edge);
-    iso_free(window->first_active);
-    iso_free(window->active_to);
-    iso_free(window->active);
-    iso_free(window->used);
-    iso_free(window->degree);
-    iso_free(window->sequence);
-    iso_free(window->component);
+    ISO_FREE_ALL(window->blocks, window->known, window->choices.list, window->edges.list,
+                 window->first_edge, window->first_active, window->active_to, window->active,
+                 window->used, window->degree, window->sequence, window->component);
     for (uint32_t side = 0; side < 2; side++) {
         iso_free(window->fronts[side].by);
         iso_free(window->fronts[side].queue);
     }
-    iso_free(window->visited);
-    iso_free(window->first_reverse);
-    iso_free(window->reverse);
-    iso_free(window->clause);
+    ISO_FREE_ALL(window->visited, window->first_reverse, window->reverse, window->clause.list);
     agenda_release(&window->agenda);
 }
 
@@ -638,10 +620,10 @@ enum step_result window_solve(struct windows *windows, uint32_t first, uint32_t 
     iso_solver_set_stop(window.solver, ask_stop, windows->engine);
     enum step_result status = STEP_STOPPED;
     if (build_window(&window)) {
-        window.active_to = iso_numbers(window.edge_count);
-        window.reverse = iso_numbers(window.edge_count);
-        window.active = iso_numbers(window.edge_count);
-        window.used = iso_allocate(((size_t)window.edge_count + 1) * sizeof *window.used);
+        window.active_to = iso_numbers(window.edges.count);
+        window.reverse = iso_numbers(window.edges.count);
+        window.active = iso_numbers(window.edges.count);
+        window.used = iso_allocate(((size_t)window.edges.count + 1) * sizeof *window.used);
         status = solve_rounds(&window);
     }
     release_window(&window);

@@ -27,15 +27,9 @@ static void windows_init(struct windows *windows, struct engine *engine, uint32_
 
 static void windows_release(struct windows *windows)
 {
-    iso_free(windows->order);
-    iso_free(windows->position);
-    iso_free(windows->sorted);
-    iso_free(windows->sorted_at);
-    iso_free(windows->seen);
-    iso_free(windows->first_seer);
-    iso_free(windows->next_seer);
-    iso_free(windows->block_of_key);
-    iso_free(windows->sccs);
+    ISO_FREE_ALL(windows->order, windows->position, windows->sorted, windows->sorted_at,
+                 windows->seen, windows->first_seer, windows->next_seer, windows->block_of_key,
+                 windows->sccs);
 }
 
 /* By insertion: they are nearly sorted as a rule. */

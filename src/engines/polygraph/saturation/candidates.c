@@ -18,7 +18,7 @@ static void add_candidate(struct engine *engine, uint32_t candidate)
 {
     if (engine->candidates.total == engine->candidates.capacity) {
         size_t old = engine->candidates.capacity, next = iso_column_capacity(old, old + 1);
-        if (!engine_may_take(engine, (next - old) * sizeof candidate))
+        if (!budget_may_take(&engine->budget, (next - old) * sizeof candidate))
             return;
         engine->candidates.version = iso_column_grow(
             engine->candidates.version, old * sizeof candidate, next * sizeof candidate);

@@ -225,21 +225,11 @@ static void search_release(struct search *search)
     iso_free(engine->scheduled.waiting);
     engine->scheduled.progress = NULL;
     engine->scheduled.waiting = NULL;
-    iso_free(search->likely);
-    iso_free(search->likely_position);
-    iso_free(search->scheduled);
-    iso_free(search->position);
-    iso_free(search->current);
-    iso_free(search->open_writer);
-    iso_free(search->open_readers);
-    iso_free(search->first_reader);
-    iso_free(search->next_reader);
-    iso_free(search->reader_of);
+    ISO_FREE_ALL(search->likely, search->likely_position, search->scheduled, search->position,
+                 search->current, search->open_writer, search->open_readers, search->first_reader,
+                 search->next_reader, search->reader_of);
     agenda_release(&search->reads);
-    iso_free(search->blocker);
-    iso_free(search->decisions);
-    iso_free(search->options);
-    iso_free(search->turn);
+    ISO_FREE_ALL(search->blocker, search->decisions, search->options, search->turn);
 }
 
 /* Proposes the nodes that are scheduled, then the rest as it stood. */

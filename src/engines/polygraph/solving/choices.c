@@ -223,20 +223,10 @@ void open_release(struct open *open)
     iso_column_free(open->variables, open->variable_capacity * sizeof *open->variables);
     iso_column_free(open->edges, open->edge_capacity * sizeof *open->edges);
     iso_number_map_release(&open->pairs);
-    iso_free(open->first_open_read);
-    iso_free(open->next_open_read);
-    iso_free(open->candidate_variable);
-    iso_free(open->candidate_read);
-    iso_free(open->first_active);
-    iso_free(open->degree);
-    iso_free(open->sorted);
-    iso_free(open->distance);
-    iso_free(open->by);
-    iso_free(open->visited);
-    iso_free(open->deque);
-    iso_free(open->cycle_edges);
-    iso_free(open->cycle_first);
-    iso_free(open->clause);
+    ISO_FREE_ALL(open->first_open_read, open->next_open_read, open->candidate_variable,
+                 open->candidate_read, open->first_active, open->degree, open->sorted,
+                 open->distance, open->by, open->visited, open->deque, open->cycle_edges,
+                 open->cycle_first, open->clause);
 }
 
 /* ---- clauses ---- */

@@ -263,9 +263,7 @@ void placement_clauses_free(struct placement_clauses *clauses_of_lists)
                     clauses_of_lists->term_capacity * sizeof *clauses_of_lists->terms);
     iso_column_free(clauses_of_lists->clauses,
                     clauses_of_lists->clause_capacity * sizeof *clauses_of_lists->clauses);
-    iso_free(clauses_of_lists->likely);
-    iso_free(clauses_of_lists->clause);
-    iso_free(clauses_of_lists);
+    ISO_FREE_ALL(clauses_of_lists->likely, clauses_of_lists->clause, clauses_of_lists);
 }
 
 bool placement_clauses_is_placed(const struct placement_clauses *clauses_of_lists, int literal)
