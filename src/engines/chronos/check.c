@@ -2,7 +2,7 @@
 #include <assert.h>
 
 #include "base/clock.h"
-#include "base/parallel.h"
+#include "base/team.h"
 #include "chronos/chronos_private.h"
 #include "chronos/gaps.h"
 #include "chronos/version_index.h"

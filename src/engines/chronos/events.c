@@ -6,7 +6,7 @@
  * (extras.c).
  */
 
-#include "base/parallel.h"
+#include "base/team.h"
 #include "base/radix.h"
 #include "chronos/chronos_private.h"
 

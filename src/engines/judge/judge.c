@@ -4,7 +4,7 @@
 
 #include "aion/aion.h"
 #include "base/memory.h"
-#include "base/parallel.h"
+#include "base/team.h"
 #include "chronos/chronos.h"
 #include "judge/split.h"
 #include "verdict/weak.h"

@@ -4,7 +4,7 @@
 #include <assert.h>
 #include <pthread.h>
 
-#include "base/parallel.h"
+#include "base/team.h"
 #include "base/radix.h"
 #include "rowsets/rowsets_private.h"
 

@@ -16,7 +16,7 @@
 #include "base/memory.h"
 #include "base/number_map.h"
 #include "base/numbers.h"
-#include "base/parallel.h"
+#include "base/team.h"
 #include "bytes/input.h"
 #include "formats/format_private.h"
 #include "history/index.h"

@@ -157,3 +157,10 @@ void iso_team_run(void *runner, void (*work)(void *context, uint32_t part), void
     }
     await(team, &team->working, 0, false, &team->done);
 }
+
+void iso_parallel(uint32_t parts, void (*work)(void *context, uint32_t part), void *context)
+{
+    struct iso_team *team = iso_team_new(parts);
+    iso_team_run(team, work, context, parts);
+    iso_team_free(team);
+}

@@ -24,3 +24,6 @@ void iso_team_free(struct iso_team *team);
  * (aion/aion.h). */
 void iso_team_run(void *team, void (*work)(void *context, uint32_t part), void *context,
                   uint32_t parts);
+
+/* The same once, with a thread for each part. */
+void iso_parallel(uint32_t parts, void (*work)(void *context, uint32_t part), void *context);

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "base/numbers.h"
 #include "verdict/unjudged.h"
 
 void iso_verdict_init(struct iso_verdict *verdict, const struct iso_history *history,
@@ -310,8 +311,7 @@ void iso_verdict_cut(struct iso_verdict *verdict, uint32_t per_key)
     if (!per_key || verdict->violation_count <= per_key)
         return;
     uint32_t *of_key = iso_allocate_zeroed((size_t)history->keys.count + 1, sizeof *of_key);
-    uint32_t *of_session =
-        iso_allocate_zeroed((size_t)history->sessions.count + 1, sizeof *of_session);
+    uint32_t *of_session = iso_numbers_zero(history->sessions.count);
     for (uint32_t i = 0; i < verdict->violation_count; i++) {
         const struct iso_violation *violation = &verdict->violations[i];
         uint32_t session = history->txns.session[violation->transaction], none = 0, *count = &none;

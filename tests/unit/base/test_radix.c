@@ -7,7 +7,7 @@
 
 #include <cmocka.h>
 
-#include "base/parallel.h"
+#include "base/team.h"
 #include "base/radix.h"
 
 enum { COUNT = 5000 };

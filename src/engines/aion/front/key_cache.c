@@ -3,6 +3,7 @@
 
 #include "aion/state_private.h"
 #include "base/memory.h"
+#include "base/numbers.h"
 #include "history/snapshot.h"
 
 /* Keys have other numbers now, or none. */
@@ -30,8 +31,7 @@ void aion_key_cache_set(struct aion_key_cache *cache, const struct iso_history *
     if (!history || !history->snapshots.violation_count)
         return;
     cache->snapshot_violation_count = history->txns.count;
-    cache->snapshot_violation = iso_allocate(((size_t)cache->snapshot_violation_count + 1) *
-                                             sizeof *cache->snapshot_violation);
+    cache->snapshot_violation = iso_numbers(cache->snapshot_violation_count);
     memset(cache->snapshot_violation, 0xff,
            cache->snapshot_violation_count * sizeof *cache->snapshot_violation); /* ISO_NONE */
     for (uint32_t i = history->snapshots.violation_count; i-- > 0;)

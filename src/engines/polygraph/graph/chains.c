@@ -56,8 +56,7 @@ static void known_init(struct known *known, const struct engine *engine)
 {
     uint32_t edges = engine->transactions.count;
     known->before = session_predecessors(engine);
-    known->first =
-        iso_allocate_zeroed((size_t)engine->transactions.count + 2, sizeof *known->first);
+    known->first = iso_numbers_zero((size_t)engine->transactions.count + 1);
     known->degree = iso_numbers_zero(engine->transactions.count);
     known->followed = iso_allocate_zeroed((size_t)engine->transactions.count + 1, 1);
     for (uint32_t t = 0; t < engine->transactions.count; t++) {
@@ -140,8 +139,7 @@ static bool cover_with_chains(struct engine *engine, struct known *known)
 
 static void list_members(struct engine *engine)
 {
-    engine->chains.first =
-        iso_allocate_zeroed((size_t)engine->chains.count + 2, sizeof *engine->chains.first);
+    engine->chains.first = iso_numbers_zero((size_t)engine->chains.count + 1);
     engine->chains.member = iso_numbers(engine->transactions.count);
     for (uint32_t t = 0; t < engine->transactions.count; t++)
         engine->chains.first[engine->chains.of[t] + 1]++;

@@ -35,9 +35,7 @@ void graph_clocks_init(struct engine *engine)
     for (uint32_t chain = 0; chain < engine->chains.count; chain++)
         engine->saturation.chain_scale[chain] =
             1 / (float)(engine->chains.first[chain + 1] - engine->chains.first[chain]);
-    engine->saturation.first_successor =
-        memset(iso_allocate(((size_t)engine->versions.count + 1) * sizeof(uint32_t)), 0xff,
-               ((size_t)engine->versions.count + 1) * sizeof(uint32_t));
+    engine->saturation.first_successor = iso_numbers_none(engine->versions.count);
     engine->saturation.moved = iso_allocate_zeroed(words, sizeof *engine->saturation.moved);
     engine->saturation.all_chains =
         memset(iso_allocate(words * sizeof *engine->saturation.all_chains), 0xff,
