@@ -1,8 +1,8 @@
 /* TiCDC's change streams: seven protocols, one way of looking at them.
  *
  * options->format says which: canal-json (default), open-protocol, simple, simple-avro, avro,
- * debezium, csv. A key is `db.table/pk`, the parts of a composite one in the order in which the
- * message (simple, csv: the table's schema) names them. A row's value is options->value or
+ * debezium, csv. A key is `db.table/pk`, the parts of a composite one in the order of its index
+ * (identity.c). A row's value is options->value or
  * canonical JSON (values/row.h): integers, bits, enums and sets as numbers, floating point as
  * numbers, binary columns as base64, everything else as text.
  *
