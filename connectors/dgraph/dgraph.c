@@ -356,10 +356,6 @@ static enum iso_status decode_drop(struct dgraph_decoder *dgraph, const struct i
     if (!of_data && !of_one && !ISO_PAYLOAD_IS(change->operation, "all"))
         return refuse_text(error, "event.operation of a drop", change->operation,
                            "all, data, type or predicate");
-    if (of_data && change->namespace)
-        return iso_error_set(error, ISO_BAD_INPUT,
-                             "a drop of the data of namespace %llu: expected namespace 0",
-                             (unsigned long long)change->namespace);
     if (of_one && !change->pred.length)
         return iso_error_set(error, ISO_BAD_INPUT,
                              "a drop of a predicate: expected its name in event.pred");
@@ -367,8 +363,13 @@ static enum iso_status decode_drop(struct dgraph_decoder *dgraph, const struct i
         if (!wanted(dgraph, message, change, change->pred, events))
             return ISO_OK;
         put_predicate(&dgraph->text, change->namespace, change->pred);
-        event.table = iso_atoms_text(&events->block.atoms, dgraph->text.bytes, dgraph->text.used);
+    } else if (of_data) { /* the namespace's predicates begin so, but for those of 0 */
+        dgraph->text.used = 0;
+        iso_text_put_unsigned(&dgraph->text, change->namespace);
+        iso_text_put(&dgraph->text, ".");
     }
+    if (of_one || of_data)
+        event.table = iso_atoms_text(&events->block.atoms, dgraph->text.bytes, dgraph->text.used);
     iso_events_add(events, &event);
     return ISO_OK;
 }

@@ -89,6 +89,29 @@ static void note_schema(struct ticdc *ticdc, struct simple *simple)
     simple->schema = NULL;
 }
 
+/* A table of that name and another id, whose statement did not come: the changefeed's filter leaves
+ * it out, or it stood before the first message. */
+static void finish_bootstrap(struct ticdc *ticdc, const struct iso_message *message,
+                             struct simple *simple, struct iso_events *events)
+{
+    const struct ticdc_table *schema = simple->schema;
+    struct iso_json_text database = text_of(schema->database), name = text_of(schema->table);
+    const struct ticdc_table *before =
+        ticdc_tables_at(&ticdc->known, database, name, schema->version);
+    bool is_other = before && before->id && schema->id && before->id != schema->id;
+    struct iso_event event = iso_event_of(message, ISO_EVENT_SCHEMA);
+    if (is_other && !ticdc_pass_over(ticdc, message, database, name, events)) {
+        event.operation = ISO_TABLE_REPLACED;
+        event.table = iso_row_names_find(&ticdc->names, &events->block.atoms, database, name)->atom;
+        event.flags = ISO_EVENT_HAS_CTS | ISO_EVENT_ALONE;
+        event.cts.physical = schema->version;
+        iso_events_add(events, &event);
+    } else if (!is_other) {
+        ticdc_add_ignored(events, message, "a bootstrap: the table's schema");
+    }
+    note_schema(ticdc, simple);
+}
+
 static enum iso_status finish_ddl(struct ticdc *ticdc, const struct iso_message *message,
                                   struct simple *simple, struct iso_events *events,
                                   struct iso_error *error)
@@ -126,8 +149,7 @@ static enum iso_status finish(struct ticdc *ticdc, const struct iso_message *mes
     if (simple->type == SIMPLE_WATERMARK) {
         ticdc_add_watermark(events, message, simple->commit_ts);
     } else if (simple->type == SIMPLE_BOOTSTRAP) {
-        note_schema(ticdc, simple);
-        ticdc_add_ignored(events, message, "a bootstrap: the table's schema");
+        finish_bootstrap(ticdc, message, simple, events);
     } else if (simple->type == SIMPLE_DDL || simple->type == SIMPLE_ERASE) {
         return finish_ddl(ticdc, message, simple, events, error);
     } else {

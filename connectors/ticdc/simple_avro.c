@@ -36,8 +36,8 @@ static void skip_strings(struct iso_avro_cursor *cursor)
 static void read_column(struct iso_avro_cursor *cursor, struct ticdc_table *table)
 {
     struct iso_json_text name = iso_avro_string(cursor), type = iso_avro_string(cursor);
-    iso_avro_run(cursor);  /* charset */
-    iso_avro_run(cursor);  /* collate */
+    iso_avro_run(cursor); /* charset */
+    struct iso_json_text collation = iso_avro_string(cursor);
     iso_avro_long(cursor); /* length */
     if (is_present(cursor))
         iso_avro_long(cursor); /* decimal */
@@ -50,8 +50,11 @@ static void read_column(struct iso_avro_cursor *cursor, struct ticdc_table *tabl
     bool nullable = iso_avro_boolean(cursor);
     if (is_present(cursor))
         iso_avro_run(cursor); /* default */
-    if (!cursor->expected)
-        ticdc_table_add_column(table, name, type)->nullable = nullable;
+    if (cursor->expected)
+        return;
+    struct ticdc_column *column = ticdc_table_add_column(table, name, type);
+    column->nullable = nullable;
+    ticdc_column_collate(column, collation);
 }
 
 static void read_index(struct iso_avro_cursor *cursor, struct ticdc_table *table)
@@ -83,7 +86,7 @@ static struct ticdc_table *read_schema(struct iso_avro_cursor *cursor)
     struct ticdc_table *table = ticdc_table_new();
     struct iso_json_text database = iso_avro_string(cursor), name = iso_avro_string(cursor);
     ticdc_table_name(table, database, name);
-    iso_avro_long(cursor); /* tableID */
+    table->id = (uint64_t)iso_avro_long(cursor);
     table->version = (uint64_t)iso_avro_long(cursor);
     read_list(cursor, table, read_column);
     read_list(cursor, table, read_index);

@@ -32,6 +32,7 @@ struct ticdc_index {
 struct ticdc_table {
     char *database, *table;
     uint64_t version;
+    uint64_t id; /* by which a table is told from another of its name; 0: not said, or not kept */
     bool any_version, from_file;
     uint32_t column_count, index_count;
     struct ticdc_column *columns; /* in the table's order */

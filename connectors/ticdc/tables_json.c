@@ -122,6 +122,8 @@ struct ticdc_table *ticdc_table_read_simple(struct iso_json *json)
             read_text(json, &own);
         else if (ISO_PAYLOAD_IS(name, "version"))
             ticdc_read_unsigned(json, &table->version);
+        else if (ISO_PAYLOAD_IS(name, "tableID"))
+            ticdc_read_unsigned(json, &table->id);
         else if (ISO_PAYLOAD_IS(name, "columns"))
             read_list(json, table, read_simple_column);
         else if (ISO_PAYLOAD_IS(name, "indexes"))

@@ -493,6 +493,25 @@ static void drop_key(struct iso_join *join, uint32_t number, const struct iso_hi
     join->open.list[number].dropped++;
 }
 
+/* Whether a drop of that name takes a table with it: of none, all of them; of one that ends in a
+ * dot, those that begin so; those of "0." begin with no number and a dot. */
+static bool takes(const struct iso_join *join, iso_atom dropped, iso_atom table)
+{
+    char buffer[ISO_ATOM_TEXT_MAX], other[ISO_ATOM_TEXT_MAX];
+    size_t length, own;
+    if (dropped == ISO_ABSENT || dropped == table)
+        return true;
+    const char *name = iso_atom_text(&join->keys.names.atoms, dropped, buffer, &length);
+    if (!length || name[length - 1] != '.')
+        return false;
+    const char *text = iso_atom_text(&join->keys.names.atoms, table, other, &own);
+    size_t digits = 0;
+    while (digits < own && text[digits] >= '0' && text[digits] <= '9')
+        digits++;
+    bool is_numbered = digits && digits < own && text[digits] == '.';
+    return length == 2 && *name == '0' ? !is_numbered : own > length && !memcmp(text, name, length);
+}
+
 /* A drop, or a truncate, deletes every key of its table that has a value. It is one event to END;
  * or all of its transaction, and then it is whole. */
 void join_take_drop(struct iso_join *join, const struct iso_history *block,
@@ -529,7 +548,7 @@ void join_take_drop(struct iso_join *join, const struct iso_history *block,
     for (uint32_t key = 0; key < join->keys.names.keys.count; key++) {
         const struct join_key *state = &join->keys.list[key];
         if (state->value != ISO_ABSENT && state->table != ISO_ABSENT &&
-            state->part != JOIN_PART_CELL && (table == ISO_ABSENT || state->table == table))
+            state->part != JOIN_PART_CELL && takes(join, table, state->table))
             drop_key(join, number, block, event, key);
     }
     if (counts)

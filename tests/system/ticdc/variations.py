@@ -239,6 +239,39 @@ def year_of_zeros(s):
     s.reads(20, t_1="0000")
 
 
+def of_id(number, version):
+    return {"schema": "shop", "table": "t", "tableID": number, "version": START + version,
+            "columns": [{"name": "id", "dataType": {"mysqlType": "int"}, "nullable": False},
+                        {"name": "v", "dataType": {"mysqlType": "int"}, "nullable": True}],
+            "indexes": [{"name": "p", "unique": True, "primary": True, "nullable": False,
+                         "columns": ["id"]}]}
+
+
+class Simple(Stream):
+    format = "simple"
+
+    def row(self, at, version, value):
+        self.send("INSERT", at, database="shop", table="t", schemaVersion=START + version,
+                  data={"id": "1", "v": value})
+
+    def send(self, kind, at, **more):
+        self.put("shop", json.dumps({"version": 1, "type": kind, "commitTs": START + at, **more}))
+
+    def end(self):
+        self.send("WATERMARK", 1000)
+
+
+@case(Simple, 3, value="v")
+def table_of_another_id(s):
+    """A filter of the changefeed leaves statements out."""
+    s.send("BOOTSTRAP", 0, tableSchema=of_id(104, 1))
+    s.row(10, 1, "5")
+    s.send("BOOTSTRAP", 0, tableSchema=of_id(105, 20))
+    s.reads(30, t_1=None)
+    s.row(40, 20, "6")
+    s.reads(50, t_1=6)
+
+
 def main():
     for name, (kind, wanted, options, make) in FIND.items():
         stream = kind()

@@ -1,6 +1,8 @@
 /* Tables that are truncated inside of transactions that clients speak for. */
 #include "tests/support/test.h"
 
+#include <string.h>
+
 #include "tests/support/join_bench.h"
 
 static const struct iso_join_options debezium = {
@@ -45,10 +47,37 @@ static void truncate_is_one_event_and_nobody_lists_its_keys(void **state)
     join_bench_close(&bench);
 }
 
+/* Names of namespace 0 have no number before them. */
+static void namespace_is_dropped_alone(void **state)
+{
+    static const char *const names[] = {"0.", "5."}, *const steps[] = {"{d:n/1}", "{d:5.n/1}"};
+    static const struct iso_join_options dgraph = {
+        .kind = "dgraph", .initial_known = true, .clients = true, .records_first = true};
+    (void)state;
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        struct join_bench bench;
+        join_bench_open(&bench, &dgraph);
+        join_bench_by_cts(&bench, 10, "n/1", "1");
+        join_bench_by_cts(&bench, 11, "5.n/1", "1");
+        join_bench_by_cts(&bench, 12, "55.n/1", "1");
+        struct iso_event event = join_bench_row(&bench, "n/0", "-", "-");
+        event.type = ISO_EVENT_DROP;
+        event.key = ISO_ABSENT;
+        event.flags = ISO_EVENT_HAS_CTS;
+        event.cts.physical = 20;
+        event.table = iso_atoms_text(&bench.block.atoms, names[i], strlen(names[i]));
+        join_bench_take(&bench, &event);
+        END(&bench);
+        assert_non_null(strstr(join_bench_steps(&bench), steps[i]));
+        join_bench_close(&bench);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(truncate_is_one_event_and_nobody_lists_its_keys)};
+        cmocka_unit_test(truncate_is_one_event_and_nobody_lists_its_keys),
+        cmocka_unit_test(namespace_is_dropped_alone)};
     cmocka_set_message_output(CM_OUTPUT_TAP);
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
