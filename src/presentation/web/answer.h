@@ -22,7 +22,7 @@
 #include <stdint.h>
 
 #include "metrics/metrics.h"
-#include "web/host.h"
+#include "web/http.h"
 
 enum { ISO_WEB_LINES = 1000, ISO_WEB_LINE_BYTES = 1 << 20, ISO_WEB_LIVE_SECONDS = 30 };
 
@@ -53,25 +53,6 @@ struct iso_web_state {
     uint32_t line_count;  /* in order */
     size_t line_bytes;
     struct iso_web_line lines[ISO_WEB_LINES];
-};
-
-struct iso_web_request {
-    const char *method, *path;
-    const char *since;         /* a parameter; NULL: not given */
-    const char *authorization; /* a header; NULL: not given */
-    const char *host;          /* likewise */
-};
-
-/* Rules that a request must fulfil. */
-struct iso_web_rules {
-    const char *token; /* to be carried as `Authorization: Bearer TOKEN`; NULL: none */
-    const struct iso_web_names *names; /* NULL: any will do */
-};
-
-struct iso_web_answer {
-    unsigned status;          /* of HTTP */
-    const char *content_type; /* static */
-    struct iso_text body;     /* cleared before it is filled */
 };
 
 void iso_web_state_release(struct iso_web_state *state); /* a zeroed one is empty */

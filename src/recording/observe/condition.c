@@ -70,7 +70,7 @@ static bool put_column(const struct asking *asking, struct iso_text *text,
                        const PgQuery__Node *node, const struct catalog_column **column)
 {
     *column = reading_column_of(asking, node);
-    if (!*column || (asking->keyless && (*column)->is_key))
+    if (!*column || (*column)->is_key)
         return false;
     put_quoted(text, (*column)->name, '"');
     return true;

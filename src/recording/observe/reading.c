@@ -78,16 +78,26 @@ static int field_of(const struct result_fields *fields, uint32_t table, int16_t 
     return -1;
 }
 
+static void find_demands(struct reading *reading, const struct statement_input *input,
+                         const struct catalog_table *table, const char *alias,
+                         struct demands *demands)
+{
+    const struct plan_statement *statement = input->statement;
+    struct asking asking = {input, table, alias, statement->table_count == 1};
+    reading->condition.used = 0;
+    *demands = (struct demands){table, statement->is_simple ? &reading->condition : NULL, true,
+                                .ranged = CATALOG_KEY_MOST};
+    if (statement->select)
+        reading_find_demands(&asking, statement->select->where_clause, demands);
+}
+
 /* False: its rows' keys are not known. */
 static bool find_key(struct reading *reading, const struct statement_input *input,
                      struct reading_source *source, const struct plan_table *known,
-                     struct fixed *fixed)
+                     struct demands *demands)
 {
     const struct catalog_table *table = source->table;
-    struct asking asking = {input, table, known->alias, input->statement->table_count == 1, false};
-    *fixed = (struct fixed){0};
-    if (input->statement->select)
-        reading_find_fixed(&asking, input->statement->select->where_clause, fixed);
+    find_demands(reading, input, table, known->alias, demands);
     if (!table->key_count)
         return false;
     for (uint32_t i = 0; i < table->key_count; i++) {
@@ -98,10 +108,10 @@ static bool find_key(struct reading *reading, const struct statement_input *inpu
         source->parts[i] = (struct reading_part){
             field_of(reading->fields, table->oid, table->key[i]), 0, column->type};
         if (source->parts[i].field < 0) {
-            if (!fixed->has[i] || fixed->twice)
+            if (!demands->has[i] || demands->twice)
                 return false;
             source->parts[i].place =
-                reading_put_text(&reading->texts, reading_text_of(&fixed->values[i]));
+                reading_put_text(&reading->texts, reading_text_of(&demands->values[i]));
         }
     }
     return true;
@@ -123,10 +133,10 @@ static void find_cells(struct reading *reading, struct reading_source *source)
     }
 }
 
-/* The tables that rows come from; those whose rows have keys are kept. `fixed`: of the last, which
+/* The tables that rows come from; those whose rows have keys are kept. `demands`: of the last, which
  * is a simple statement's only one. */
 static void find_sources(struct reading *reading, const struct statement_input *input,
-                         struct fixed *fixed)
+                         struct demands *demands)
 {
     const struct result_fields *fields = reading->fields;
     uint32_t seen[READING_TABLES * 2], seen_count = 0;
@@ -145,7 +155,7 @@ static void find_sources(struct reading *reading, const struct statement_input *
         reserve_source(reading);
         struct reading_source *source = &reading->sources[reading->source_count];
         source->table = table;
-        if (find_key(reading, input, source, known, fixed)) {
+        if (find_key(reading, input, source, known, demands)) {
             find_cells(reading, source);
             reading->source_count++;
         }
@@ -229,21 +239,23 @@ static uint64_t limit_of(const struct statement_input *input)
 
 /* One table, each row that matches: what can be said of its whole result. */
 static void find_set(struct reading *reading, const struct statement_input *input,
-                     const struct catalog_table *table, const struct fixed *fixed)
+                     const struct catalog_table *table, struct demands *demands)
 {
     const struct plan_statement *statement = input->statement;
-    struct asking asking = {input, table, statement->tables[0].alias, true, true};
+    struct asking asking = {input, table, statement->tables[0].alias, true};
     bool has_key = reading->source_count == 1;
     reading->is_partial = statement->is_partial || table->hides_rows;
     reading->limit = table->hides_rows ? 0 : limit_of(input);
+    if (demands->table != table)
+        find_demands(reading, input, table, asking.alias, demands);
     if (!has_key)
         reading->sources[0].table = table;
-    if (has_key && !statement->has_aggregate && reading_is_whole_key(table, fixed)) {
+    if (has_key && !statement->has_aggregate && reading_is_whole_key(demands)) {
         reading->mode = READING_POINT;
         for (uint32_t i = 0; i < table->key_count;
              i++) /* where there is no row, its key is what WHERE says */
             reading->sources[0].parts[i] = (struct reading_part){
-                -1, reading_put_text(&reading->texts, reading_text_of(&fixed->values[i])),
+                -1, reading_put_text(&reading->texts, reading_text_of(&demands->values[i])),
                 reading->sources[0].parts[i].type};
         return;
     }
@@ -251,7 +263,7 @@ static void find_set(struct reading *reading, const struct statement_input *inpu
         reading->mode = READING_POINTS;
         return;
     }
-    bool says = reading_find_bounds(reading, &asking);
+    bool says = reading_set_bounds(reading, demands);
     if (!says || !table->key_count)
         reading->reason = REASON_CONDITION;
     else if (statement->says_some)
@@ -307,9 +319,9 @@ static void reset(struct reading *reading, const struct statement_input *input,
 void written_begin(struct reading *reading, const struct statement_input *input,
                    const struct written *written, const struct result_fields *fields)
 {
-    struct fixed fixed;
+    struct demands demands;
     reset(reading, input, fields);
-    find_sources(reading, input, &fixed);
+    find_sources(reading, input, &demands);
     for (uint32_t i = 0; i < reading->source_count; i++)
         if (reading->sources[i].table == written->table)
             reading->sources[0] = reading->sources[i], reading->is_writing = true;
@@ -323,15 +335,15 @@ void reading_begin(struct reading *reading, const struct statement_input *input,
                    const struct result_fields *fields, bool plain)
 {
     const struct plan_statement *statement = input->statement;
-    struct fixed fixed;
+    struct demands demands = {.table = NULL};
     reset(reading, input, fields);
     if (reading->reason)
         return;
-    find_sources(reading, input, &fixed);
+    find_sources(reading, input, &demands);
     const struct catalog_table *table =
         statement->is_simple && !plain ? only_table(reading, input) : NULL;
     if (table && table->is_taken)
-        find_set(reading, input, table, &fixed);
+        find_set(reading, input, table, &demands);
     if (reading->mode == READING_NOTHING && reading->source_count)
         reading->mode = READING_ROWS_ONLY;
     if (reading->mode != READING_NOTHING)

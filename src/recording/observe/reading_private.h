@@ -30,14 +30,21 @@ struct asking {
     const struct statement_input *input;
     const struct catalog_table *table;
     const char *alias;
-    bool alone;   /* columns need no name before them */
-    bool keyless; /* columns of the key are none of a condition's: what is said of them is bounds */
+    bool alone; /* columns need no name before them */
 };
 
-struct fixed {
-    uint32_t conjuncts, equalities;
-    struct value values[CATALOG_KEY_MOST]; /* of the key's columns, in its order */
+/* What WHERE demands: equalities of the key's columns, in its order; bounds of one of them; and all
+ * else as a condition, in which no column of the key stands. */
+struct demands {
+    const struct catalog_table *table;
+    struct iso_text *condition; /* NULL: it and bounds are not asked for */
+    bool is_said;               /* these are all that WHERE demands */
+    uint32_t conjuncts;
     bool has[CATALOG_KEY_MOST], twice;
+    struct value values[CATALOG_KEY_MOST];
+    uint32_t ranged; /* the part that has bounds; CATALOG_KEY_MOST: none */
+    bool has_low, has_high;
+    int64_t low, high;
 };
 
 /* constant.c */
@@ -54,13 +61,13 @@ const struct catalog_column *reading_column_of(const struct asking *asking,
 bool reading_put_condition(const struct asking *asking, struct iso_text *text,
                            const PgQuery__Node *node, int depth);
 
-/* key.c */
-void reading_find_fixed(const struct asking *asking, const PgQuery__Node *node,
-                        struct fixed *fixed);
+/* key.c: `demands` begins with its first three members, and `ranged` */
+void reading_find_demands(const struct asking *asking, const PgQuery__Node *node,
+                          struct demands *demands);
 /* Exactly the whole key, and nothing else. */
-bool reading_is_whole_key(const struct catalog_table *table, const struct fixed *fixed);
-/* The reading's bounds and its condition, which has all else that WHERE says. */
-bool reading_find_bounds(struct reading *reading, const struct asking *asking);
+bool reading_is_whole_key(const struct demands *demands);
+/* The reading's bounds; false: they and the condition do not say all, or are no range of keys. */
+bool reading_set_bounds(struct reading *reading, const struct demands *demands);
 /* WHERE is the key's one column IN a list: each of them is a point. */
 bool reading_find_points(struct reading *reading, const struct asking *asking);
 

@@ -15,7 +15,7 @@ static bool sets_key(const struct catalog_table *table, size_t count, PgQuery__N
 
 /* The values of the key's columns that the one row of VALUES has. */
 static void find_inserted(const struct asking *asking, const PgQuery__InsertStmt *insert,
-                          struct fixed *fixed)
+                          struct demands *demands)
 {
     const PgQuery__SelectStmt *select =
         insert->select_stmt ? insert->select_stmt->select_stmt : NULL;
@@ -43,8 +43,8 @@ static void find_inserted(const struct asking *asking, const PgQuery__InsertStmt
                  strlen(reading_text_of(&value)) > column->most) || /* blanks are cut off */
                 !pg_key_part(column->type, reading_text_of(&value)))
                 continue;
-            fixed->has[j] = true;
-            fixed->values[j] = value;
+            demands->has[j] = true;
+            demands->values[j] = value;
         }
     }
 }
@@ -78,27 +78,26 @@ bool written_key(const struct statement_input *input, const struct written *writ
 {
     const PgQuery__Node *node = input->statement->node;
     const struct catalog_table *table = written->table;
-    struct fixed fixed = {0};
+    struct demands demands = {.table = table, .ranged = CATALOG_KEY_MOST};
     if (!table || !written->alone)
         return false;
-    struct asking asking = {input, table,
-                            input->statement->tables[input->statement->table_count - 1].alias, true,
-                            false};
+    struct asking asking = {
+        input, table, input->statement->tables[input->statement->table_count - 1].alias, true};
     if (node->node_case == PG_QUERY__NODE__NODE_INSERT_STMT) {
         if (!node->insert_stmt->on_conflict_clause)
-            find_inserted(&asking, node->insert_stmt, &fixed);
+            find_inserted(&asking, node->insert_stmt, &demands);
     } else if (written->deletes ? !node->delete_stmt->n_using_clause
                                 : !node->update_stmt->n_from_clause) {
-        reading_find_fixed(&asking,
-                           written->deletes ? node->delete_stmt->where_clause
-                                            : node->update_stmt->where_clause,
-                           &fixed);
+        reading_find_demands(&asking,
+                             written->deletes ? node->delete_stmt->where_clause
+                                              : node->update_stmt->where_clause,
+                             &demands);
     }
     const char *parts[CATALOG_KEY_MOST];
     for (uint32_t i = 0; i < table->key_count; i++) {
-        if (!fixed.has[i] || fixed.twice)
+        if (!demands.has[i] || demands.twice)
             return false;
-        parts[i] = reading_text_of(&fixed.values[i]);
+        parts[i] = reading_text_of(&demands.values[i]);
     }
     return iso_recorder_row_key(key, size, table->full, parts, table->key_count);
 }

@@ -132,10 +132,9 @@ void address_remove(const struct addrinfo *address)
 }
 
 int address_listen(const struct addrinfo *address, const char *text, const char *option,
-                   int backlog, bool nonblocking, struct iso_error *error)
+                   int backlog, struct iso_error *error)
 {
-    int fd = socket(address->ai_family,
-                    SOCK_STREAM | SOCK_CLOEXEC | (nonblocking ? SOCK_NONBLOCK : 0), 0);
+    int fd = socket(address->ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     if (fd >= 0 && bind_to(fd, address) && !listen(fd, backlog))
         return fd;
     iso_error_set(error, ISO_FAILED, "%s %s: %s", option, text, strerror(errno));

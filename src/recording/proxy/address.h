@@ -19,7 +19,7 @@ void address_host(const char *text, char host[ADDRESS_HOST_MOST]);
 /* A socket that listens; -1 on error. A Unix socket replaces one that a dead process left, and
  * nothing else. */
 int address_listen(const struct addrinfo *address, const char *text, const char *option,
-                   int backlog, bool nonblocking, struct iso_error *error);
+                   int backlog, struct iso_error *error);
 unsigned address_port(int fd); /* 0: none */
 
 /* Removes the path of a Unix socket that was listened at. */

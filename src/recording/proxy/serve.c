@@ -42,7 +42,7 @@ struct proxy {
     int listener;
     SSL_CTX *own, *to_server;
     struct iso_recorder *recorder;
-    struct http *http;
+    struct iso_http *http;
     struct status_view view;
 };
 
@@ -196,8 +196,7 @@ static enum iso_status open_sockets(struct proxy *proxy, struct iso_error *error
 {
     proxy->own_address = address_resolve(proxy->bind, "--bind", true, error);
     if (proxy->own_address)
-        proxy->listener =
-            address_listen(proxy->own_address, proxy->bind, "--bind", BACKLOG, true, error);
+        proxy->listener = address_listen(proxy->own_address, proxy->bind, "--bind", BACKLOG, error);
     if (error->status == ISO_OK)
         proxy->server_address = address_resolve(proxy->server, "--server", false, error);
     return error->status;
@@ -356,13 +355,14 @@ static enum iso_status serve(struct app *app, struct proxy *proxy)
         goto out;
     proxy->view.loop_count = proxy->loop_count;
     if (proxy->listen) {
-        proxy->http = http_new(
-            &(struct http_options){proxy->listen, proxy->listen_token, proxy->listen_names.items,
-                                   proxy->listen_names.count, status_answer, &proxy->view},
-            error);
+        proxy->http = iso_http_new(&(struct iso_http_options){proxy->listen, proxy->listen_token,
+                                                              proxy->listen_names.items,
+                                                              proxy->listen_names.count,
+                                                              status_answer, &proxy->view},
+                                   error);
         if (!proxy->http)
             goto out;
-        cli_log("status on port %u", http_port(proxy->http));
+        cli_log("status on port %u", iso_http_port(proxy->http));
     }
     cli_log("clients at %s (port %u), the server at %s; %s%s", proxy->bind,
             address_port(proxy->listener), proxy->server,
@@ -376,7 +376,7 @@ static enum iso_status serve(struct app *app, struct proxy *proxy)
     iso_recorder_flush(proxy->recorder, 5);
     tell_end(app, proxy);
 out:
-    http_free(proxy->http);
+    iso_http_free(proxy->http);
     release(proxy);
     return error->status;
 }

@@ -10,6 +10,7 @@
 
 #include "base/memory.h"
 #include "base/utf8.h"
+#include "web/token.h"
 
 enum { SHOWN_SHAPES = 50 };
 
@@ -238,41 +239,49 @@ static void put_status(const struct status_view *view, struct iso_text *text)
     iso_text_put(text, "]}\n");
 }
 
-void status_answer(void *context, const struct http_request *request, struct http_answer *answer)
+static void refuse(struct iso_web_answer *answer, unsigned status, const char *why)
+{
+    answer->status = status;
+    iso_text_put(&answer->body, why);
+}
+
+static void switch_recording(struct observe_shared *shared, bool is_off, struct iso_text *body)
+{
+    shared->is_off = is_off;
+    iso_text_put(body, is_off ? "nothing is recorded any more\n" : "new sessions are recorded\n");
+}
+
+void status_answer(void *context, const struct iso_web_rules *rules,
+                   const struct iso_web_request *request, struct iso_web_answer *answer)
 {
     struct status_view *view = context;
     const char *path = request->path;
-    struct iso_text *body = &answer->body;
     bool gets = !strcmp(request->method, "GET"), puts = !strcmp(request->method, "PUT");
-    bool switches = puts && (!strcmp(path, "/recording/off") || !strcmp(path, "/recording/on"));
-    if (!request->is_for_this_host) {
-        answer->status = "421 Misdirected Request";
-        iso_text_put(body,
-                     "asked by a name that is not this server's; --listen-name NAME adds it\n");
+    bool turns_off = puts && !strcmp(path, "/recording/off");
+    bool turns_on = puts && !strcmp(path, "/recording/on");
+    answer->status = 200;
+    answer->content_type = "text/plain; charset=utf-8";
+    if (!iso_web_names_allow(rules->names, request->host)) {
+        refuse(answer, 421,
+               "asked by a name that is not this server's; --listen-name NAME adds it\n");
     } else if (gets && !strcmp(path, "/livez")) {
-        iso_text_put(body, "ok\n");
-    } else if (!request->carries_token) {
-        answer->status = "401 Unauthorized";
-        iso_text_put(body, "a token is needed: Authorization: Bearer TOKEN\n");
+        iso_text_put(&answer->body, "ok\n");
+    } else if (rules->token && !iso_web_token_is(rules->token, request->authorization)) {
+        refuse(answer, 401, "a token is needed: Authorization: Bearer TOKEN\n");
     } else if (gets && !strcmp(path, "/metrics")) {
-        answer->type = "text/plain; version=0.0.4; charset=utf-8";
-        put_metrics(view, body);
+        answer->content_type = "text/plain; version=0.0.4; charset=utf-8";
+        put_metrics(view, &answer->body);
     } else if (gets && !strcmp(path, "/status")) {
-        answer->type = "application/json";
-        put_status(view, body);
-    } else if (switches && !request->may_change) {
-        answer->status = "403 Forbidden";
-        iso_text_put(
-            body,
+        answer->content_type = "application/json";
+        put_status(view, &answer->body);
+    } else if ((turns_off || turns_on) && !rules->token && request->is_from_page) {
+        refuse(
+            answer, 403,
             "a page in a browser may not change anything; expected no Origin, or a --listen-token\n");
-    } else if (switches) {
-        view->shared->is_off = !strcmp(path, "/recording/off");
-        iso_text_put(body, view->shared->is_off ? "nothing is recorded any more\n"
-                                                : "new sessions are recorded\n");
+    } else if (turns_off || turns_on) {
+        switch_recording(view->shared, turns_off, &answer->body);
     } else {
-        answer->status = "404 Not Found";
-        iso_text_put(
-            body,
-            "there are GET /metrics, /status, /livez and PUT /recording/off, /recording/on\n");
+        refuse(answer, 404,
+               "there are GET /metrics, /status, /livez and PUT /recording/off, /recording/on\n");
     }
 }

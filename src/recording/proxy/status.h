@@ -1,4 +1,4 @@
-/* What the proxy says of itself over HTTP (proxy/http.h): GET /metrics (Prometheus), GET /status
+/* What the proxy says of itself over HTTP (web/http.h): GET /metrics (Prometheus), GET /status
  * (JSON), GET /livez, PUT /recording/off and /on. There are no values in it: statements by their
  * shapes, with $1 for constants.
  *
@@ -6,8 +6,8 @@
  */
 #pragma once
 
-#include "proxy/http.h"
 #include "proxy/loop.h"
+#include "web/http.h"
 
 struct status_view {
     struct loop *const *loops;
@@ -17,8 +17,10 @@ struct status_view {
     uint32_t sessions_most;
 };
 
-/* An http_answerer; its context is the view. */
-void status_answer(void *context, const struct http_request *request, struct http_answer *answer);
+/* An iso_http_answerer; its context is the view. A browser's page is no client: who changes something
+ * carries the token, or, where there is none, is sent by no page. */
+void status_answer(void *context, const struct iso_web_rules *rules,
+                   const struct iso_web_request *request, struct iso_web_answer *answer);
 
 /* Sums over all loops. */
 struct status_sums {

@@ -406,10 +406,10 @@ static enum iso_status open_status(struct watcher *watcher, struct iso_error *er
 {
     const struct run_watch_options *options = watcher->options;
     struct run_stream *stream = &watcher->stream;
-    struct iso_web_options server = {.listen = options->listen,
-                                     .token_file = options->listen_token,
-                                     .names = options->listen_names.items,
-                                     .name_count = options->listen_names.count};
+    struct iso_http_options server = {.listen = options->listen,
+                                      .token_file = options->listen_token,
+                                      .names = options->listen_names.items,
+                                      .name_count = options->listen_names.count};
     if (options->expect_messages && !stream->joins)
         return iso_error_set(
             error, ISO_BAD_INPUT,

@@ -44,9 +44,9 @@ FAULTS = [
     ("a name means any table of that name", "reading.c", "return input->is_told ||", "return true ||"),
     ("FILTER is not seen", "reading.c", "call->agg_filter ||", ""),
     ("count(DISTINCT) counts all", "reading.c", "call->agg_distinct ||", ""),
-    ("WHERE may say more than the key", "key.c", "fixed->conjuncts == table->key_count &&", ""),
+    ("WHERE may say more than the key", "key.c", "demands->conjuncts == count &&", ""),
     ("< is <=", "key.c", "is_strict ? is_low ? 1 : -1 : 0", "0"),
-    ("a later part of the key is a range", "key.c", "all > fixed ||", ""),
+    ("a later part of the key is a range", "key.c", "all > first ||", ""),
     ("a key that is cast when it is written", "write.c", "(value.type && !reading_is_one_kind(value.type, column->type)) || /* which", "/* which"),
     ("an UPDATE of the key", "write.c", "table->keeps_keys && !sets", "table->keeps_keys"),
     ("triggers, rules, defaults that write", "write.c", "written.alone = table->is_written_alone", "written.alone = true"),
@@ -59,8 +59,8 @@ FAULTS = [
     ("blanks of a varchar stay", "write.c", "(column->most && strlen(reading_text_of(&value)) > column->most) ||", ""),
     ("NOT is left out of a condition", "condition.c", "is_not ? \"NOT (\" : \"(\"", "\"(\""),
     ("NOT IN is IN", "condition.c", "strcmp(name, \"=\") ? \" NOT IN\" : \" IN\"", "\" IN\""),
-    ("the lower of two bounds", "key.c", "number > bounds->low", "number < bounds->low"),
-    ("ROLLBACK TO keeps what was recorded", "transaction.c", "iso_recorder_rollback_to(observed->session, observed->savepoints[i].mark);", ";"),
+    ("the lower of two bounds", "key.c", "number > demands->low", "number < demands->low"),
+    ("ROLLBACK TO keeps what was recorded", "transaction.c", "iso_recorder_rollback_to(observed->session, observed->savepoints.list[i].mark);", ";"),
 ]
 
 

@@ -354,7 +354,7 @@ static void guarded_peers(void **state)
 
 static struct iso_web *open_web(const char *listen, const char *token_file, struct iso_error *error)
 {
-    return iso_web_new(&(struct iso_web_options){.listen = listen, .token_file = token_file},
+    return iso_web_new(&(struct iso_http_options){.listen = listen, .token_file = token_file}, NULL,
                        error);
 }
 

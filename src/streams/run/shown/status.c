@@ -29,11 +29,11 @@ static void explain_line(const char *line, size_t length, struct iso_text *text)
     iso_brief_release(&brief);
 }
 
-static enum iso_status open_server(struct run_status *status, const struct iso_web_options *server,
+static enum iso_status open_server(struct run_status *status, const struct iso_http_options *server,
                                    struct iso_error *error)
 {
     const char *listen = server->listen, *colon = strrchr(listen, ':');
-    status->web = iso_web_new(server, error);
+    status->web = iso_web_new(server, explain_line, error);
     if (!status->web)
         return error->status;
     cli_log("status page on http://%.*s:%u/", colon ? (int)(colon - listen) : 9,
@@ -70,10 +70,9 @@ static void note_before(struct run_status *status)
     run_notes_init(&status->notes, &facts, status_since_1970());
 }
 
-enum iso_status run_status_open(struct run_status *status, struct iso_web_options server,
+enum iso_status run_status_open(struct run_status *status, struct iso_http_options server,
                                 struct iso_error *error)
 {
-    server.explain = explain_line;
     if (!server.listen && (server.token_file || server.name_count))
         return iso_error_set(error, ISO_BAD_INPUT,
                              "--listen-%s %s: expected --listen HOST:PORT too",

@@ -44,7 +44,7 @@ struct run_status {
 
 /* All sources are open. `server->listen` NULL: no server; its lines are explained here. Says where
  * it listens. */
-enum iso_status run_status_open(struct run_status *status, struct iso_web_options server,
+enum iso_status run_status_open(struct run_status *status, struct iso_http_options server,
                                 struct iso_error *error);
 void run_status_close(struct run_status *status);
 
