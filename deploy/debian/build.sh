@@ -93,7 +93,7 @@ install -d "$root/usr/share/man/man1"
     printf '.fi\n.SH SEE ALSO\n.BR isochron (1)\n'
 } | gzip -9n >"$root/usr/share/man/man1/isochron-proxy.1.gz"
 chmod 644 "$root/usr/share/man/man1/isochron-proxy.1.gz"
-bill isochron-proxy application usr/bin/isochron-proxy "/$libdir/libpg_query.a" "/$libdir/libprotobuf-c.a"
+bill isochron-proxy application usr/bin/isochron-proxy "/$libdir/libpg_query.a" "/$libdir/libprotobuf-c.a" "/$libdir/libmicrohttpd.so.12"
 install -D -m 644 deploy/systemd/isochron-proxy.service "$root/lib/systemd/system/isochron-proxy.service"
 install -D -m 644 docs/proxy.md "$root/usr/share/doc/isochron-proxy/proxy.md"
 install -D -m 644 deploy/proxy.conf "$root/usr/share/doc/isochron-proxy/examples/proxy.conf"

@@ -234,14 +234,6 @@ const struct catalog_table *catalog_next_named(const struct catalog *catalog, co
     return NULL;
 }
 
-const struct catalog_table *catalog_find_name(const struct catalog *catalog, const char *schema,
-                                              const char *name)
-{
-    uint32_t place = 0;
-    const struct catalog_table *found = catalog_next_named(catalog, schema, name, &place);
-    return found && !catalog_next_named(catalog, schema, name, &place) ? found : NULL;
-}
-
 const struct catalog_shadow *catalog_find_shadow(const struct catalog *catalog, char kind,
                                                  const char *name)
 {

@@ -139,9 +139,6 @@ const struct catalog_table *catalog_find(const struct catalog *catalog, uint32_t
  * other. */
 const struct catalog_table *catalog_next_named(const struct catalog *catalog, const char *schema,
                                                const char *name, uint32_t *place);
-/* The only one of that name, whatever the search path is. */
-const struct catalog_table *catalog_find_name(const struct catalog *catalog, const char *schema,
-                                              const char *name);
 bool catalog_is_system(const struct catalog_table *table);
 const struct catalog_shadow *catalog_find_shadow(const struct catalog *catalog, char kind,
                                                  const char *name);

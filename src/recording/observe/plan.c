@@ -5,7 +5,7 @@
 
 #include "base/memory.h"
 
-enum { SHAPE_MOST = 240, CURSOR_HOLD = 0x20 };
+enum { SHAPE_MOST = 240 };
 
 const char *const plan_reason_names[REASONS] = {
     "recorded",  "no-table",    "syntax", "shape",   "function", "operator",
@@ -94,7 +94,6 @@ static void plan_declare(struct plan_statement *statement, const PgQuery__Declar
 {
     statement->kind = PLAN_DECLARE;
     statement->name = node->portalname;
-    statement->holds = node->options & CURSOR_HOLD;
     /* what is fetched is a part */
     statement->is_simple = statement->says_some = statement->is_exists = false;
 }

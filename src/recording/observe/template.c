@@ -20,16 +20,6 @@ void constants_release(struct constants *constants)
     *constants = (struct constants){0};
 }
 
-void constants_copy(struct constants *to, const struct constants *from)
-{
-    ISO_RESERVE(to->list, from->count, to->capacity);
-    if (from->count)
-        memcpy(to->list, from->list, from->count * sizeof *from->list);
-    to->count = from->count;
-    to->values.used = 0;
-    iso_text_put_bytes(&to->values, from->values.bytes, from->values.used);
-}
-
 /* A statement is looked at byte by byte, each time that it runs: what a byte may begin is in a
  * table. */
 enum { PLAIN, LETTER, DIGIT, SPACE, MARK }; /* MARK: one of - / . ' " $ */

@@ -34,7 +34,6 @@ struct constants {
 };
 
 void constants_release(struct constants *constants);
-void constants_copy(struct constants *to, const struct constants *from);
 
 /* `backslashes`: a plain string has escapes (standard_conforming_strings is off), and its value is
  * unknown. */

@@ -10,7 +10,6 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/resource.h>
-#include <sys/un.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -20,6 +19,7 @@
 #include "proxy/loop.h"
 #include "proxy/status.h"
 #include "run/input/consume.h"
+#include "run/shown/notify.h"
 
 enum { LINGER_MS = 5 }; /* as long as librdkafka by default */
 enum { DESCRIPTORS_KEPT = 256, DESCRIPTORS_MOST = 1 << 21 };
@@ -294,24 +294,6 @@ static void tell_end(struct app *app, const struct proxy *proxy)
         tell_shapes(app, proxy);
 }
 
-/* systemd's own protocol, where it asks for it. */
-static void tell_systemd(const char *state)
-{
-    const char *path = getenv("NOTIFY_SOCKET");
-    struct sockaddr_un address = {.sun_family = AF_UNIX};
-    if (!path || strlen(path) >= sizeof address.sun_path)
-        return;
-    memcpy(address.sun_path, path, strlen(path));
-    if (*path == '@')
-        *address.sun_path = 0;
-    int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
-    if (fd < 0)
-        return;
-    sendto(fd, state, strlen(state), MSG_NOSIGNAL, (const struct sockaddr *)&address,
-           (socklen_t)(offsetof(struct sockaddr_un, sun_path) + strlen(path)));
-    close(fd);
-}
-
 static void release(struct proxy *proxy)
 {
     for (uint32_t i = 0; i < proxy->loop_count; i++)
@@ -332,7 +314,9 @@ static enum iso_status serve(struct app *app, struct proxy *proxy)
 {
     struct iso_error *error = &app->error;
     char sid[200], host[64] = "proxy";
+    struct run_notify notify;
     sigset_t signals;
+    run_notify_open(&notify);
     sigemptyset(&signals);
     sigaddset(&signals, SIGINT);
     sigaddset(&signals, SIGTERM);
@@ -349,8 +333,7 @@ static enum iso_status serve(struct app *app, struct proxy *proxy)
         open_recorder(proxy, error) != ISO_OK)
         goto out;
     proxy->shared.recorder = proxy->recorder;
-    proxy->view =
-        (struct status_view){proxy->loops, 0, &proxy->shared, time(NULL), sessions_most()};
+    proxy->view = (struct status_view){proxy->loops, 0, &proxy->shared, sessions_most()};
     if (start_loops(proxy, error) != ISO_OK)
         goto out;
     proxy->view.loop_count = proxy->loop_count;
@@ -368,14 +351,15 @@ static enum iso_status serve(struct app *app, struct proxy *proxy)
             address_port(proxy->listener), proxy->server,
             proxy->to ? "records to " : "nothing is recorded: expected --to FILE or kafka:TOPIC",
             proxy->to ? proxy->to : "");
-    tell_systemd("READY=1");
+    run_notify_ready(&notify);
     wait_for_the_end(proxy, &signals);
-    tell_systemd("STOPPING=1");
+    run_notify_close(&notify);
     for (uint32_t i = 0; i < proxy->loop_count; i++)
         loop_stop(proxy->loops[i]);
     iso_recorder_flush(proxy->recorder, 5);
     tell_end(app, proxy);
 out:
+    run_notify_close(&notify);
     iso_http_free(proxy->http);
     release(proxy);
     return error->status;

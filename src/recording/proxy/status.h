@@ -13,7 +13,6 @@ struct status_view {
     struct loop *const *loops;
     uint32_t loop_count;
     struct observe_shared *shared;
-    time_t started;
     uint32_t sessions_most;
 };
 
