@@ -66,6 +66,33 @@ static void wait_in_steps(void)
     }
 }
 
+static void be_told_at_once(void)
+{
+    raise(SIGTERM);
+    raise(SIGINT);
+}
+
+static void be_told_later(void)
+{
+    const struct timespec while_longer = {.tv_nsec = 600000000};
+    nanosleep(&while_longer, NULL);
+    raise(SIGTERM);
+}
+
+static void test_signals_of_one_moment_are_one(void **state)
+{
+    char said[512];
+    (void)state;
+    assert_int_equal(stopped(be_told_at_once, said, sizeof said), DONE);
+}
+
+static void test_a_second_signal_ends_it(void **state)
+{
+    char said[512];
+    (void)state;
+    assert_int_equal(stopped(be_told_later, said, sizeof said), -1);
+}
+
 static void test_judging_takes_its_time(void **state)
 {
     char said[512];
@@ -92,6 +119,8 @@ int main(void)
 {
     cmocka_set_message_output(CM_OUTPUT_TAP);
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_signals_of_one_moment_are_one),
+        cmocka_unit_test(test_a_second_signal_ends_it),
         cmocka_unit_test(test_judging_takes_its_time),
         cmocka_unit_test(test_waiting_ends_undecided),
         cmocka_unit_test(test_each_step_has_its_time),

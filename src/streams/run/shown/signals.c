@@ -9,16 +9,23 @@
 
 /* Processor milliseconds a second of a process that is judging, on a machine that is busy with
  * other things. */
-enum { WORKING_MS = 30, SAY_SECONDS = 5 };
+enum { WORKING_MS = 30, SAY_SECONDS = 5, ONE_SIGNAL_MS = 500 };
 
 /* A signal handler has nothing else to write to, and to read from. */
-static volatile sig_atomic_t stopped, patience, waited, ticks, used, is_loud;
+static volatile sig_atomic_t stopped, stopped_at, patience, waited, ticks, used, is_loud;
+
+enum { WRAP_MS = 1000000000 };
+
+static sig_atomic_t milliseconds(clockid_t clock)
+{
+    struct timespec time;
+    clock_gettime(clock, &time);
+    return (sig_atomic_t)((time.tv_sec * 1000 + time.tv_nsec / 1000000) % WRAP_MS);
+}
 
 static sig_atomic_t used_ms(void)
 {
-    struct timespec time;
-    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time);
-    return (sig_atomic_t)((time.tv_sec * 1000 + time.tv_nsec / 1000000) % 1000000000);
+    return milliseconds(CLOCK_PROCESS_CPUTIME_ID);
 }
 
 static void say(const char *text)
@@ -28,11 +35,19 @@ static void say(const char *text)
 }
 
 /* The time runs from here on: the batch at hand may wait for a reader of its output that reads no
- * more. */
+ * more. timeout(1) signals the process and then its group: two signals at one moment are one. */
 static void on_signal(int number)
 {
-    (void)number;
+    sig_atomic_t now = milliseconds(CLOCK_MONOTONIC);
+    if (stopped && (now - stopped_at + WRAP_MS) % WRAP_MS >= ONE_SIGNAL_MS) {
+        signal(number, SIG_DFL);
+        raise(number);
+        return;
+    }
+    if (stopped)
+        return;
     stopped = 1;
+    stopped_at = now;
     used = used_ms();
     alarm(patience > 0);
 }
@@ -68,7 +83,7 @@ static void on_alarm(int number)
 
 volatile sig_atomic_t *run_catch_signals(uint64_t seconds, bool is_quiet)
 {
-    struct sigaction action = {.sa_handler = on_signal, .sa_flags = (int)SA_RESETHAND}, before;
+    struct sigaction action = {.sa_handler = on_signal}, before;
     struct sigaction ticking = {.sa_handler = on_alarm, .sa_flags = SA_RESTART};
     patience = (sig_atomic_t)seconds;
     is_loud = !is_quiet;
