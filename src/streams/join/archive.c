@@ -118,6 +118,8 @@ static void archive_positions(struct iso_archive *archive, struct join_positions
     ISO_ARCHIVE_ANY(archive, "links", ISO_ARCHIVE_HEAP, positions->links, positions->link_count,
                     positions->link_capacity);
     ISO_ARCHIVE_AS(archive, "places->position", positions->position);
+    ISO_ARCHIVE_VALUE(archive, positions->base);
+    ISO_ARCHIVE_VALUE(archive, positions->uncounted);
     ISO_ARCHIVE_AS(archive, "places->delivered", positions->delivered);
     ISO_ARCHIVE_AS(archive, "places->clients", positions->clients);
     ISO_ARCHIVE_AS(archive, "places->reference", positions->reference);

@@ -19,14 +19,21 @@ static uint64_t whole(uint32_t low, uint64_t near)
     return near + (uint64_t)(int64_t)(int32_t)(low - (uint32_t)near);
 }
 
+void join_commit_names_start(struct join_commit_names *names, uint64_t base)
+{
+    assert(!names->taken && base % 2 == ISO_JOIN_START % 2);
+    names->list = iso_column_zeroed(JOIN_COMMIT_NAMES * sizeof *names->list);
+    names->taken = number_of(base) + 1;
+}
+
 void join_commit_name_note(struct iso_join *join, uint64_t cts, uint64_t xid, uint32_t transaction)
 {
     struct join_commit_names *names = &join->positions.names;
     struct join_commit_name *name;
     if (!names->list)
         names->list = iso_column_zeroed(JOIN_COMMIT_NAMES * sizeof *names->list);
-    assert(names->taken ? number_of(cts) == names->taken
-                        : number_of(cts) == 1); /* each commit in its turn */
+    /* each commit in its turn */
+    assert(number_of(cts) == (names->taken ? names->taken : 1));
     names->taken = number_of(cts) + 1;
     name = &names->list[number_of(cts) % JOIN_COMMIT_NAMES];
     *name = (struct join_commit_name){.xid = (uint32_t)xid};
@@ -42,8 +49,9 @@ bool iso_join_commit(const struct iso_join *join, uint64_t cts, struct iso_join_
 {
     const struct join_positions *positions = &join->positions;
     uint64_t newest = number_of(positions->position);
-    if (!positions->names.list || cts <= ISO_JOIN_START || cts > positions->position ||
-        (cts - ISO_JOIN_START) % 2 || newest - number_of(cts) >= JOIN_COMMIT_NAMES)
+    if (!positions->names.list || cts <= ISO_JOIN_START || cts <= positions->base ||
+        cts > positions->position || (cts - ISO_JOIN_START) % 2 ||
+        newest - number_of(cts) >= JOIN_COMMIT_NAMES)
         return false;
     const struct join_commit_name *name =
         &positions->names.list[number_of(cts) % JOIN_COMMIT_NAMES];

@@ -204,18 +204,22 @@ void join_emit_placed(struct iso_join *join, uint32_t number)
                        *joined = &join->out.joined;
     struct join_record *record = &join->records.list[number];
     uint32_t t = record->kept;
-    bool before = record->flags & JOIN_RECORD_BEFORE;
+    bool before = record->flags & (JOIN_RECORD_BEFORE | JOIN_RECORD_UNSURE);
     assert(record->kept != ISO_NONE);
     join_spell_kept(join, record);
     if (join->options.keep_joined)
         end_joined(joined, before ? copy_writes(joined, kept, t) : join_copy_whole(joined, kept, t),
                    kept->txns.sno[t]);
     if (before) {
-        join->stats.reads_gone[ISO_READS_BEFORE] += record->reads;
+        bool is_unsure = record->flags & JOIN_RECORD_UNSURE;
+        join->stats.unplaced += is_unsure;
+        join->stats.reads_gone[is_unsure ? (int)ISO_RECORDS_UNPLACED : (int)ISO_READS_BEFORE] +=
+            record->reads;
         record->reads = 0;
     }
     join_emit_reads(join, record);
-    kept->txns.snapshot[t] = ISO_NONE;
+    if (kept->txns.snapshot)
+        kept->txns.snapshot[t] = ISO_NONE;
     if (kept->txns.xid)
         kept->txns.xid[t] = 0;
     if (before)

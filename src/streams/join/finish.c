@@ -503,6 +503,9 @@ static void leave_unlisted(struct iso_join *join, const struct join_record *reco
                            struct join_transaction *transaction)
 {
     bool takes = record->flags & JOIN_RECORD_TAKES;
+    if (record->status != ISO_UNKNOWN || !(record->flags & JOIN_RECORD_GIVEN) ||
+        !(record->flags & (JOIN_RECORD_ROWS | JOIN_RECORD_TAKES)))
+        return;
     if (takes)
         join_tally(join, record, transaction);
     for (uint32_t i = 0, r = transaction->rows.first; i < transaction->rows.count;
@@ -523,9 +526,7 @@ static void finish_claim(struct iso_join *join, uint32_t number,
     uint64_t cts = 0;
     bool has_cts = join_commit_timestamp(transaction, &cts);
     assert(number < join->records.count);
-    if (record->flags & (JOIN_RECORD_ROWS | JOIN_RECORD_TAKES) &&
-        record->flags & JOIN_RECORD_GIVEN && record->status == ISO_UNKNOWN)
-        leave_unlisted(join, record, transaction);
+    leave_unlisted(join, record, transaction);
     join_mark_lacking(join, transaction);
     bool wrote =
         join_adopt(join, number, (uint32_t)(transaction - join->open.list)) || record->writes.count;
@@ -609,6 +610,8 @@ static void finish(struct iso_join *join, uint32_t number, uint32_t record, uint
                    enum iso_row_class class)
 {
     iso_atom tid = record == ISO_NONE ? ISO_ABSENT : join->records.list[record].tid;
+    if (join->options.clients && !(join->open.list[number].flags & JOIN_HAS_CTS))
+        join_note_uncounted(join, &join->open.list[number]);
     join_lose(join, number, record, cts);
     join_dedup_add(join, &join->open.list[number], tid, cts);
     join_finish_markers(join, &join->open.list[number], cts);
@@ -633,8 +636,10 @@ static void start_placing(struct iso_join *join, uint32_t number, uint32_t recor
 {
     join_dedup_add(join, &join->open.list[number],
                    record == ISO_NONE ? ISO_ABSENT : join->records.list[record].tid, 0);
-    if (record != ISO_NONE)
+    if (record != ISO_NONE) {
+        leave_unlisted(join, &join->records.list[record], &join->open.list[number]);
         note_record(join, &join->records.list[record], &join->open.list[number], 0);
+    }
     join_finish_markers(join, &join->open.list[number], 0);
     join_leave_open(join, number);
     join->open.list[number].flags |= JOIN_PLACING;
@@ -655,7 +660,7 @@ static void finish_alone(struct iso_join *join, uint32_t number, uint32_t final)
         return;
     join_weigh_images(join, transaction);
     join->stats.foreign += clients && transaction->rows.count;
-    if (clients && join->positions.active) {
+    if (clients && join_is_counted(join, transaction)) {
         start_placing(join, number, ISO_NONE);
         return;
     }
@@ -694,17 +699,28 @@ static void emit_rest(struct iso_join *join, struct join_transaction *transactio
     join_emit_foreign(join, transaction, cts);
 }
 
+/* Whether the record's transaction stands among counted positions: it has a snapshot, or is, with
+ * no time of its own, between others that have. */
+static bool is_counted(const struct iso_join *join, const struct join_transaction *transaction,
+                       const struct join_record *record)
+{
+    bool has_time = record->flags & JOIN_RECORD_CTS || join->source.in_band;
+    return record->flags & JOIN_RECORD_PLACED ||
+           (join_is_counted(join, transaction) && !has_time && record->status != ISO_ABORTED &&
+            transaction->rows.count && !shares_timestamps(join, transaction));
+}
+
 static void finish_claimed(struct iso_join *join, uint32_t number, uint32_t first)
 {
     struct join_transaction *transaction = &join->open.list[number];
     uint64_t cts = 0;
+    bool shared = shares_timestamps(join, transaction);
     assert(number < join->open.count);
     join_weigh_images(join, transaction);
-    if (join->records.list[first].flags & JOIN_RECORD_PLACED) {
+    if (is_counted(join, transaction, &join->records.list[first])) {
         start_placing(join, number, first);
         return;
     }
-    bool shared = shares_timestamps(join, transaction);
     join_emit_respelt(join, transaction);
     for (uint32_t record = first; record != ISO_NONE;
          record = next_claim(join, transaction, record)) {

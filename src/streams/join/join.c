@@ -232,6 +232,8 @@ static bool is_due(const struct iso_join *join, const struct join_record *record
 {
     if (record->flags & JOIN_RECORD_CTS)
         return record->cts <= timestamp;
+    if (record->flags & JOIN_RECORD_COMMITTED)
+        return false;
     return record->status == ISO_UNKNOWN && !join->options.records_first &&
            record->horizon <= timestamp && !has_rows(join, record);
 }

@@ -152,6 +152,10 @@ void join_dedup_release(struct join_dedup *dedup);
 void join_place_record(struct iso_join *join, uint32_t record);
 void join_place_commit(struct iso_join *join, uint32_t record, uint32_t transaction);
 void join_place(struct iso_join *join, bool ended);
+/* It stands at its LSN. */
+void join_note_uncounted(struct iso_join *join, const struct join_transaction *transaction);
+/* Whether its commit gets a counted position. */
+bool join_is_counted(const struct iso_join *join, const struct join_transaction *transaction);
 void join_place_forget(struct iso_join *join, uint32_t record); /* it aborted */
 bool join_may_write(const struct iso_join *join,
                     const struct join_record *record); /* what is covered */
@@ -211,6 +215,7 @@ void join_find_again(struct iso_join *join, const struct join_transaction *trans
 /* commit_name.c: a position is given to an xid; `transaction`: its rows, or ISO_NONE. 0: to
  * none. */
 void join_commit_name_note(struct iso_join *join, uint64_t cts, uint64_t xid, uint32_t transaction);
+void join_commit_names_start(struct join_commit_names *names, uint64_t base); /* counted from it */
 
 /* validate.c: with ISO_VALIDATE all that is true between two batches is asserted; else it does
  * nothing. As long as going over all that waits. */

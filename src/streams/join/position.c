@@ -14,6 +14,11 @@
  * Every xid below it has an outcome. A snapshot whose xmax is no larger sees only such xids, and is
  * contained in every snapshot that will arrive: its position is final, if those that wait above the
  * horizon contain it, too.
+ *
+ * Until the first snapshot arrives nothing is counted: commits stand at their LSN. Those that do,
+ * or whose END came in front of one that does, keep it, all later ones are counted on from there:
+ * one order, and no number means two things. A snapshot that may lack one of the former has no
+ * place in that order: what its transaction read is not judged, and counts as unplaced.
  */
 #define _GNU_SOURCE
 #include <assert.h>
@@ -69,6 +74,54 @@ bool join_has_commit(const struct iso_join *join, uint64_t xid)
            join_map_get(&positions->placed, placed_key(xid)) != ISO_NONE;
 }
 
+/* ---- commits at their LSN ---- */
+
+void join_note_uncounted(struct iso_join *join, const struct join_transaction *transaction)
+{
+    struct join_positions *positions = &join->positions;
+    uint64_t xid = transaction->identity.tag == JOIN_BY_XID
+                       ? join_xid_of(join, transaction->identity.number)
+                       : 0;
+    if (!xid || !join->capability->positions)
+        return;
+    join_map_put(&positions->placed, placed_key(xid), JOIN_AT_LSN);
+    positions->uncounted = xid > positions->uncounted ? xid : positions->uncounted;
+    if (!positions->active && transaction->position > positions->base)
+        positions->base = transaction->position;
+}
+
+bool join_is_counted(const struct iso_join *join, const struct join_transaction *transaction)
+{
+    const struct join_positions *positions = &join->positions;
+    return positions->active &&
+           !(transaction->flags & JOIN_HAS_POSITION && transaction->position <= positions->base);
+}
+
+/* The first snapshot has come. */
+static void start_counting(struct iso_join *join)
+{
+    struct join_positions *positions = &join->positions;
+    positions->active = true;
+    if (!positions->base)
+        return;
+    positions->base |= ISO_JOIN_START;
+    positions->position = positions->base;
+    join_commit_names_start(&positions->names, positions->base);
+    for (uint32_t i = join->open.oldest; i != ISO_NONE; i = join->open.list[i].newer)
+        if (!join_is_counted(join, &join->open.list[i]))
+            join_note_uncounted(join, &join->open.list[i]);
+}
+
+static bool may_lack_uncounted(const struct iso_join *join, const struct iso_snapshot *snapshot)
+{
+    const struct join_positions *positions = &join->positions;
+    const uint64_t *xips = iso_snapshot_xips(&join->records.kept, snapshot);
+    bool lacks = positions->uncounted >= snapshot->xmax;
+    for (uint32_t i = 0; positions->base && i < snapshot->xip_count; i++)
+        lacks |= join_map_get(&positions->placed, placed_key(xips[i])) == JOIN_AT_LSN;
+    return positions->base && lacks;
+}
+
 /* ---- what waits ---- */
 
 static void add_link(struct iso_join *join, uint32_t record, uint32_t operation)
@@ -105,7 +158,8 @@ void join_place_record(struct iso_join *join, uint32_t number)
     uint32_t t = record->kept, first = kept->txns.first_op[t];
     uint64_t latest = kept->snapshots.list[kept->txns.snapshot[t]].xmax;
     assert(number < join->records.count);
-    positions->active = true;
+    if (!positions->active)
+        start_counting(join);
     join_extent_note(join, &kept->snapshots.list[kept->txns.snapshot[t]]);
     latest = record->xid > latest ? record->xid : latest;
     positions->reference = latest > positions->reference ? latest : positions->reference;
@@ -138,6 +192,12 @@ static void insert_commit(struct join_positions *positions, const struct join_co
     positions->commit_count++;
 }
 
+static uint64_t xmin_of(const struct iso_join *join, const struct join_record *record)
+{
+    const struct iso_history *kept = &join->records.kept;
+    return kept->snapshots.list[kept->txns.snapshot[record->kept]].xmin;
+}
+
 void join_place_commit(struct iso_join *join, uint32_t number, uint32_t transaction)
 {
     struct join_positions *positions = &join->positions;
@@ -157,13 +217,14 @@ void join_place_commit(struct iso_join *join, uint32_t number, uint32_t transact
     }
     if (number != ISO_NONE) {
         struct join_record *record = &join->records.list[number];
-        const struct iso_history *kept = &join->records.kept;
-        uint64_t xmin = kept->snapshots.list[kept->txns.snapshot[record->kept]].xmin;
-        if (record->status == ISO_UNKNOWN)
+        bool has_snapshot = record->flags & JOIN_RECORD_PLACED;
+        uint64_t xmin = has_snapshot ? xmin_of(join, record) : 0;
+        if (record->status == ISO_UNKNOWN && has_snapshot)
             join_resolve(join, number, true, 0);
         commit.xid = record->xid ? record->xid : commit.xid;
         record->flags |= JOIN_RECORD_COMMITTED;
-        if (!join_may_write(join, record)) /* of writers it was known from the start */
+        /* of writers with a snapshot it was known from the start */
+        if (!has_snapshot || !join_may_write(join, record))
             record->unplaced++;
         if (transaction != ISO_NONE && xmin > positions->delivered)
             positions->delivered = xmin;
@@ -252,6 +313,7 @@ static int compare_commits(const void *left, const void *right)
 static bool is_before(const struct iso_join *join, const struct iso_snapshot *snapshot)
 {
     bool sees_none = join->positions.position == ISO_JOIN_START && !join->options.initial_known;
+    assert(!sees_none || !join->positions.base);
     return sees_none &&
            (join->start.xid ? snapshot->xmax <= join->start.xid : !join->start.snapshots);
 }
@@ -275,9 +337,25 @@ static void check_done(struct iso_join *join, uint32_t number)
         join_forget_record_as(join, number, ISO_RECORDS_BEFORE);
         return;
     }
+    if (!(record->flags & JOIN_RECORD_GIVEN))
+        join_emit_placed(join, number);
     record->flags |= JOIN_RECORD_GIVEN;
-    join_emit_placed(join, number);
     join_forget_record(join, number);
+}
+
+/* The engine has a record of unknown outcome that had no snapshot. */
+static void note_commit(struct iso_join *join, uint32_t number, uint64_t cts)
+{
+    struct join_record *record = &join->records.list[number];
+    struct iso_history_txns *txns = &join->records.kept.txns;
+    record->cts = cts;
+    record->flags |= JOIN_RECORD_CTS;
+    if (record->flags & JOIN_RECORD_GIVEN) {
+        join_resolve(join, number, true, cts);
+        return;
+    }
+    txns->cts[record->kept] = cts;
+    txns->flags[record->kept] |= ISO_HAS_CTS;
 }
 
 static void place_commit(struct iso_join *join, const struct join_commit *commit)
@@ -293,7 +371,7 @@ static void place_commit(struct iso_join *join, const struct join_commit *commit
     uint64_t cts = positions->position += 2;
     join_commit_name_note(join, cts, commit->xid, commit->transaction);
     if (commit->xid)
-        join_map_put(&positions->placed, placed_key(commit->xid), 0);
+        join_map_put(&positions->placed, placed_key(commit->xid), JOIN_COUNTED);
     if (commit->transaction != ISO_NONE)
         join_emit_respelt(join, &join->open.list[commit->transaction]);
     if (commit->record == ISO_NONE) {
@@ -306,10 +384,7 @@ static void place_commit(struct iso_join *join, const struct join_commit *commit
         return;
     }
     struct join_record *record = &join->records.list[commit->record];
-    record->cts = cts;
-    record->flags |= JOIN_RECORD_CTS;
-    join->records.kept.txns.cts[record->kept] = cts;
-    join->records.kept.txns.flags[record->kept] |= ISO_HAS_CTS;
+    note_commit(join, commit->record, cts);
     join_finish_placed(join, commit->record, commit->transaction, cts);
     if (commit->transaction != ISO_NONE) {
         join_note_newest(join, &join->open.list[commit->transaction], cts);
@@ -391,8 +466,10 @@ static void place_link(struct iso_join *join, const struct join_link *link)
         kept->txns.sts[record->kept] = record->sts = positions->position + 1;
         kept->txns.flags[record->kept] |= ISO_HAS_STS;
         record->flags |= JOIN_RECORD_STS | (is_before(join, snapshot) ? JOIN_RECORD_BEFORE : 0);
+        record->flags |= may_lack_uncounted(join, snapshot) ? JOIN_RECORD_UNSURE : 0;
     } else {
         uint32_t o = kept->txns.first_op[record->kept] + link->operation;
+        record->flags |= may_lack_uncounted(join, snapshot) ? JOIN_RECORD_UNSURE : 0;
         kept->ops.ots[o] = positions->position + 1;
         kept->ops.kind[o] =
             (uint8_t)((kept->ops.kind[o] & ~ISO_OPERATION_SNAPSHOT) | ISO_OPERATION_OTS);

@@ -21,6 +21,8 @@ struct join_commit_name { /* 0: not known */
     uint32_t xid, time; /* lower halves */
 };
 
+enum { JOIN_COUNTED, JOIN_AT_LSN };
+
 enum { JOIN_COMMIT_NAMES = 1 << 18 };
 
 struct join_commit_names {
@@ -37,11 +39,13 @@ struct join_positions {
     struct join_link *links;
     uint32_t link_count, link_capacity;
     uint64_t position;  /* the last one given */
+    uint64_t base;      /* commits up to it stand at their LSN; 0: there are none */
+    uint64_t uncounted; /* the largest xid of these */
     uint64_t delivered; /* every xid below it has an outcome */
     uint64_t clients;   /* no later record has a snapshot with a smaller xmin */
     uint64_t reference; /* an xid of now: epochs */
     bool active;
-    struct join_map placed;  /* xids that have a position */
+    struct join_map placed;  /* xids that have a position: JOIN_COUNTED, or JOIN_AT_LSN */
     struct iso_history last; /* at most one snapshot: the one placed last */
     bool broken;             /* it lacks what the one before it sees */
     struct join_commit_names names;

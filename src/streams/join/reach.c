@@ -39,7 +39,7 @@ void join_extent_deliver(struct iso_join *join, uint64_t xid, uint32_t number)
 {
     const struct iso_history *kept = &join->records.kept;
     join->extent.delivered = xid > join->extent.delivered ? xid : join->extent.delivered;
-    if (number == ISO_NONE)
+    if (number == ISO_NONE || !(join->records.list[number].flags & JOIN_RECORD_PLACED))
         return;
     uint32_t t = join->records.list[number].kept;
     reach(&join->extent, kept, &kept->snapshots.list[kept->txns.snapshot[t]]);

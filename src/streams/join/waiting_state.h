@@ -101,6 +101,8 @@ struct join_transaction {
 /* nothing more arrives, and what it rests on, or it itself, did not (extent.h) */
 #define JOIN_RECORD_BEYOND 0x1000u
 #define JOIN_RECORD_BEFORE 0x200u /* it read from a snapshot of before the stream's start */
+/* its snapshot may lack a commit that stands at its LSN (position.c): its reads are not judged */
+#define JOIN_RECORD_UNSURE 0x2000u
 
 enum { JOIN_RECORD_IDENTITIES = 3 };
 

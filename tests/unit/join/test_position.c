@@ -45,6 +45,54 @@ static void commits_stand_below_the_first_snapshot_that_sees_them(void **state)
     join_bench_close(&bench);
 }
 
+/* A writer without a snapshot, in the midst of such as have one, stands where the log has it. */
+static void who_has_no_snapshot_is_counted_among_the_others(void **state)
+{
+    struct join_bench bench;
+    (void)state;
+    join_bench_open(&bench, &file);
+    join_bench_record(&bench, "{'tid':1,'sid':1,'xid':700,'snapshot':'700:700:','ops':[{'t':'w',"
+                              "'k':'t/1','v':1}]}");
+    join_bench_record(&bench, "{'tid':2,'sid':2,'xid':701,'ops':[{'t':'w','k':'t/1','v':2}]}");
+    join_bench_record(&bench, "{'tid':3,'sid':3,'xid':702,'status':'unknown','ops':[{'t':'w',"
+                              "'k':'t/2','v':3}]}");
+    join_bench_record(&bench,
+                      "{'tid':4,'sid':4,'snapshot':'702:702:','ops':[{'t':'r','k':'t/1','v':2}]}");
+    STEPS(&bench, "add unknown 3[,]{w:t/2=3}");
+    deliver(&bench, 700, 10, 20, "t/1", "1");
+    deliver(&bench, 701, 20, 30, "t/1", "2");
+    deliver(&bench, 702, 30, 40, "t/2", "3");
+    END(&bench);
+    STEPS(&bench,
+          "add 1[2,3]{w:t/1=1} add 2[,5]{w:t/1=2} add 4[6,]{r:t/1=2} resolve 3 7");
+    join_bench_close(&bench);
+}
+
+/* Until the first snapshot comes commits stand at their LSN; those behind are counted on from
+ * there, and who may not see one of the former is not judged. */
+static void counting_begins_behind_commits_at_their_lsn(void **state)
+{
+    struct join_bench bench;
+    struct iso_join_stats stats;
+    (void)state;
+    join_bench_open(&bench, &live);
+    join_bench_record(&bench, "{'tid':1,'sid':1,'xid':700,'ops':[{'t':'w','k':'t/1','v':1}]}");
+    deliver(&bench, 700, 10, 20, "t/1", "1");
+    STEPS(&bench, "add 1[,20]{w:t/1=1}");
+    join_bench_record(&bench, "{'tid':2,'sid':2,'xid':701,'snapshot':'700:701:700','ops':[{'t':'r',"
+                              "'k':'t/1','v':null},{'t':'w','k':'t/2','v':2}]}");
+    join_bench_record(&bench, "{'tid':3,'sid':3,'xid':702,'snapshot':'701:702:701','ops':[{'t':'r',"
+                              "'k':'t/1','v':1},{'t':'w','k':'t/3','v':3}]}");
+    deliver(&bench, 701, 20, 30, "t/2", "2");
+    deliver(&bench, 702, 30, 40, "t/3", "3");
+    END(&bench);
+    STEPS(&bench, "add 2[22,25]{w:t/2=2} add 3[24,27]{r:t/1=1,w:t/3=3}");
+    iso_join_stats(bench.join, &stats);
+    assert_int_equal(stats.unplaced, 1);
+    assert_int_equal(stats.reads_gone[ISO_RECORDS_UNPLACED], 1);
+    join_bench_close(&bench);
+}
+
 /* The joined history keeps what its places follow from, for who seeks another order. */
 static void xids_and_snapshots_stay_in_the_joined_history(void **state)
 {
@@ -601,6 +649,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(commits_stand_below_the_first_snapshot_that_sees_them),
+        cmocka_unit_test(who_has_no_snapshot_is_counted_among_the_others),
+        cmocka_unit_test(counting_begins_behind_commits_at_their_lsn),
         cmocka_unit_test(xids_and_snapshots_stay_in_the_joined_history),
         cmocka_unit_test(readers_without_a_snapshot_are_in_the_joined_history_alone),
         cmocka_unit_test(a_writer_without_a_snapshot_that_wrote_nothing_is_a_reader),
