@@ -131,6 +131,8 @@ const char *cell_text_of(const struct cell_world *world, bool is_w, int value,
 iso_atom cell_atom(struct iso_history *history, const char *text);
 void cell_name_of(const struct cell_world *world, uint32_t t, char name[CELL_TEXT]);
 void cell_print_record(const struct cell_world *world, FILE *file, uint32_t t);
+/* Whether that has no snapshot, though others do (PostgreSQL). */
+bool cell_omits_snapshot(const struct cell_world *world, uint32_t t);
 
 /* ---- cell_expected.c: what the join must make of it ---- */
 

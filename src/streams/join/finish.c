@@ -707,7 +707,8 @@ static bool is_counted(const struct iso_join *join, const struct join_transactio
     bool has_time = record->flags & JOIN_RECORD_CTS || join->source.in_band;
     return record->flags & JOIN_RECORD_PLACED ||
            (join_is_counted(join, transaction) && !has_time && record->status != ISO_ABORTED &&
-            transaction->rows.count && !shares_timestamps(join, transaction));
+            (transaction->rows.count || transaction->expected) &&
+            !shares_timestamps(join, transaction));
 }
 
 static void finish_claimed(struct iso_join *join, uint32_t number, uint32_t first)

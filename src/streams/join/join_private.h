@@ -152,6 +152,8 @@ void join_dedup_release(struct join_dedup *dedup);
 void join_place_record(struct iso_join *join, uint32_t record);
 void join_place_commit(struct iso_join *join, uint32_t record, uint32_t transaction);
 void join_place(struct iso_join *join, bool ended);
+/* Whether its commit has no position yet, which snapshots, its own or others', are to give. */
+bool join_awaits_commit(const struct join_record *record);
 /* It stands at its LSN. */
 void join_note_uncounted(struct iso_join *join, const struct join_transaction *transaction);
 /* Whether its commit gets a counted position. */

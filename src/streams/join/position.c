@@ -495,6 +495,14 @@ static uint64_t horizon_of(const struct iso_join *join)
     return horizon;
 }
 
+bool join_awaits_commit(const struct join_record *record)
+{
+    bool has_time = record->flags & (JOIN_RECORD_CTS | JOIN_RECORD_GIVEN);
+    bool is_known = record->status == ISO_COMMITTED && record->xid && record->kept != ISO_NONE;
+    return !(record->flags & JOIN_RECORD_COMMITTED) &&
+           (record->flags & JOIN_RECORD_PLACED || (is_known && !has_time));
+}
+
 /* Records below the horizon of which no row arrived: an unknown one has aborted, a committed one
  * was not delivered. */
 static void finish_outcomes(struct iso_join *join, uint64_t horizon)
@@ -502,8 +510,7 @@ static void finish_outcomes(struct iso_join *join, uint64_t horizon)
     for (uint32_t i = join->records.oldest, next; i != ISO_NONE; i = next) {
         struct join_record *record = &join->records.list[i];
         next = record->newer;
-        if (!(record->flags & JOIN_RECORD_PLACED) ||
-            record->flags & (JOIN_RECORD_COMMITTED | JOIN_RECORD_BEYOND) ||
+        if (!join_awaits_commit(record) || record->flags & JOIN_RECORD_BEYOND ||
             (horizon != UINT64_MAX && (!record->xid || record->xid >= horizon)))
             continue;
         if (record->status == ISO_UNKNOWN) {

@@ -100,9 +100,8 @@ static void add_missing(struct join_extent *extent, uint64_t xid, bool wrote)
 /* Whether nothing of the record's transaction came, and nothing says that it has no rows. */
 static bool is_missing(const struct iso_join *join, const struct join_record *record)
 {
-    bool waits =
-        (record->flags & (JOIN_RECORD_PLACED | JOIN_RECORD_COMMITTED)) == JOIN_RECORD_PLACED;
-    return waits && record->xid && join_may_write(join, record) && !has_ended(join, record->xid);
+    return join_awaits_commit(record) && record->xid && join_may_write(join, record) &&
+           !has_ended(join, record->xid);
 }
 
 /* An id alone says no more than that it may have written: who locks a row has one, too. */
