@@ -63,8 +63,7 @@ static void who_has_no_snapshot_is_counted_among_the_others(void **state)
     deliver(&bench, 701, 20, 30, "t/1", "2");
     deliver(&bench, 702, 30, 40, "t/2", "3");
     END(&bench);
-    STEPS(&bench,
-          "add 1[2,3]{w:t/1=1} add 2[,5]{w:t/1=2} add 4[6,]{r:t/1=2} resolve 3 7");
+    STEPS(&bench, "add 1[2,3]{w:t/1=1} add 2[,5]{w:t/1=2} add 4[6,]{r:t/1=2} resolve 3 7");
     join_bench_close(&bench);
 }
 
