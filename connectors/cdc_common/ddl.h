@@ -4,9 +4,6 @@
 #include "base/json.h"
 #include "values/source.h"
 
-/* Whether it drops or truncates a table; by its first words, as senders write it. */
-bool iso_ddl_drops_rows(struct iso_json_text sql);
-
 /* The effect of a statement on the rows of one table. Names are the statement's, without quotes;
  * an empty one is not given. */
 struct iso_ddl_effect { /* without a table: all of the schema's */

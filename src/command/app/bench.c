@@ -27,6 +27,7 @@ struct command {
     const char *values, *output, *baseline;
     uint64_t repeats, tolerance;
     bool quiet;
+    const struct bench_kind *kind; /* what is measured: the first argument, not an option */
 };
 _Static_assert(offsetof(struct command, bench) == 0, "options of a bench have its offsets");
 
@@ -272,6 +273,16 @@ static enum iso_status check_kind(struct app *app, const struct bench_kind *kind
     return ISO_OK;
 }
 
+static enum iso_status bench_as_asked(struct app *app, void *target, const struct cli_texts *files)
+{
+    struct command *command = target;
+    if (!command->kind)
+        return iso_error_set(&app->error, ISO_BAD_INPUT,
+                             "bench: what to measure comes first: " KIND_NAMES);
+    enum iso_status status = check_kind(app, command->kind, command, files);
+    return status == ISO_OK ? measure_and_report(app, command->kind, command, files) : status;
+}
+
 static enum iso_status run_bench(struct app *app, int count, char **arguments)
 {
     struct command command = {.bench = {.generate = {.sessions = 24,
@@ -291,28 +302,16 @@ static enum iso_status run_bench(struct app *app, int count, char **arguments)
                               .output = "-",
                               .repeats = 3,
                               .tolerance = (uint64_t)(0.1 * 4294967296.0)};
-    struct cli_texts files = {0};
-    bool done, named = count > 0 && arguments[0][0] != '-';
-    const struct bench_kind *kind = named ? find_kind(arguments[0]) : NULL;
-    if (named && !kind) {
-        char place[128];
-        snprintf(place, sizeof place, "bench %s", arguments[0]);
-        return cli_wrong_choice(app, place, arguments[0], KIND_NAMES);
+    bool named = count > 0 && arguments[0][0] != '-';
+    command.kind = named ? find_kind(arguments[0]) : NULL;
+    if (named && !command.kind) {
+        char location[128];
+        snprintf(location, sizeof location, "bench %s", arguments[0]);
+        return cli_wrong_choice(app, location, arguments[0], KIND_NAMES);
     }
-    if (kind && kind->set_defaults)
-        kind->set_defaults(&command.bench);
-    enum iso_status status =
-        cli_parse(app, count - named, arguments + named, &command, &files, &done);
-    if (status == ISO_OK && !done && !kind)
-        status = iso_error_set(&app->error, ISO_BAD_INPUT,
-                               "bench: what to measure comes first: " KIND_NAMES);
-    if (status == ISO_OK && !done)
-        status = check_kind(app, kind, &command, &files);
-    if (status == ISO_OK && !done)
-        status = measure_and_report(app, kind, &command, &files);
-    cli_texts_release(&command.bench.properties);
-    cli_texts_release(&files);
-    return status;
+    if (command.kind && command.kind->set_defaults)
+        command.kind->set_defaults(&command.bench);
+    return cli_run(app, count - named, arguments + named, &command, bench_as_asked);
 }
 
 const struct cli_command app_bench = {

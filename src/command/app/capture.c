@@ -65,8 +65,9 @@ static enum iso_status record_topics(struct iso_kafka_consumer *consumer,
     return error->status;
 }
 
-static enum iso_status capture_topics(struct app *app, const struct capture *capture)
+static enum iso_status capture_topics(struct app *app, void *target, const struct cli_texts *files)
 {
+    const struct capture *capture = target;
     struct iso_error *error = &app->error;
     struct iso_kafka_properties properties = {0};
     struct iso_inputs inputs;
@@ -77,6 +78,11 @@ static enum iso_status capture_topics(struct app *app, const struct capture *cap
                                                   .topic_count = capture->topics.count,
                                                   .until_eof = capture->until_eof,
                                                   .wait_for_topics = capture->wait_for_topics};
+    if (files->count)
+        return iso_error_set(error, ISO_BAD_INPUT,
+                             "%s: capture reads topics, expected --topic TOPIC", files->items[0]);
+    if (!capture->topics.count)
+        return iso_error_set(error, ISO_BAD_INPUT, "no topic: expected --topic TOPIC");
     iso_inputs_init(&inputs);
     if (run_properties(&properties, &capture->properties, error) != ISO_OK ||
         run_consume_from(capture->from, &settings, error) != ISO_OK)
@@ -105,20 +111,7 @@ out:
 static enum iso_status run_capture(struct app *app, int count, char **arguments)
 {
     struct capture capture = {.output = "-"};
-    struct cli_texts files = {0};
-    bool done;
-    enum iso_status status = cli_parse(app, count, arguments, &capture, &files, &done);
-    if (status == ISO_OK && !done && files.count)
-        status = iso_error_set(&app->error, ISO_BAD_INPUT,
-                               "%s: capture reads topics, expected --topic TOPIC", files.items[0]);
-    if (status == ISO_OK && !done && !capture.topics.count)
-        status = iso_error_set(&app->error, ISO_BAD_INPUT, "no topic: expected --topic TOPIC");
-    if (status == ISO_OK && !done)
-        status = capture_topics(app, &capture);
-    cli_texts_release(&capture.topics);
-    cli_texts_release(&capture.properties);
-    cli_texts_release(&files);
-    return status;
+    return cli_run(app, count, arguments, &capture, capture_topics);
 }
 
 const struct cli_command app_capture = {

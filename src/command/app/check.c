@@ -95,20 +95,6 @@ static void complete_options(struct app_check *check)
     judge->order.max_findings = judge->times.max_violations;
 }
 
-static enum iso_status parse_check(struct app *app, int count, char **arguments,
-                                   struct app_check *check, struct cli_texts *files, bool *done)
-{
-    enum iso_status status = cli_parse(app, count, arguments, check, files, done);
-    if (status != ISO_OK || *done)
-        return status;
-    complete_options(check);
-    status = app_check_asks_levels(check) ? app_check_levels_options(app, check)
-                                          : iso_judge_check_options(&check->judge, &app->error);
-    if (status == ISO_OK)
-        status = app_explanation_check(app, &check->explanation, check->json, ISO_WALL_UNKNOWN);
-    return status == ISO_OK ? app_need_files(app, files) : status;
-}
-
 /* Whether what was asked for beside the verdict can be had of this history. */
 static enum iso_status check_wishes(struct app *app, const struct app_check *check,
                                     enum iso_judge_route route)
@@ -157,31 +143,38 @@ static enum iso_status judge_history(struct app *app, const struct app_check *ch
     return status;
 }
 
+static enum iso_status check_files(struct app *app, void *target, const struct cli_texts *files)
+{
+    struct app_check *check = target;
+    bool asks_levels = app_check_asks_levels(check);
+    /* aion reads the file as a stream, and streams repeat messages. */
+    bool is_stream = check->judge.engine == ISO_JUDGE_AION;
+    struct iso_history history;
+    uint64_t repeats = 0;
+    complete_options(check);
+    enum iso_status status = asks_levels ? app_check_levels_options(app, check)
+                                         : iso_judge_check_options(&check->judge, &app->error);
+    if (status == ISO_OK)
+        status = app_explanation_check(app, &check->explanation, check->json, ISO_WALL_UNKNOWN);
+    if (status == ISO_OK)
+        status = app_need_files(app, files);
+    if (status != ISO_OK)
+        return status;
+    iso_history_init(&history);
+    status = app_load_finished(app, &check->load, files, is_stream ? &repeats : NULL, &history);
+    if (status == ISO_OK)
+        status = asks_levels ? app_check_levels(app, check, &history, check->started, cli_seconds())
+                             : judge_history(app, check, &history, repeats, check->started);
+    iso_history_release(&history);
+    return status;
+}
+
 static enum iso_status run_check(struct app *app, int count, char **arguments)
 {
-    struct app_check check = {.load.format = APP_GUESS, .at_least = ISO_LEVELS};
-    struct cli_texts files = {0};
-    struct iso_history history;
-    bool done;
-    uint64_t repeats = 0;
-    double started = cli_seconds();
-    iso_history_init(&history);
+    struct app_check check = {
+        .load.format = APP_GUESS, .at_least = ISO_LEVELS, .started = cli_seconds()};
     iso_judge_options_init(&check.judge);
-    enum iso_status status = parse_check(app, count, arguments, &check, &files, &done);
-    if (status != ISO_OK || done)
-        goto out;
-    /* aion reads the file as a stream, and streams repeat messages. */
-    bool is_stream = check.judge.engine == ISO_JUDGE_AION;
-    status = app_load_finished(app, &check.load, &files, is_stream ? &repeats : NULL, &history);
-    if (status == ISO_OK)
-        status = app_check_asks_levels(&check)
-                     ? app_check_levels(app, &check, &history, started, cli_seconds())
-                     : judge_history(app, &check, &history, repeats, started);
-out:
-    iso_history_release(&history);
-    app_explanation_release(&check.explanation);
-    cli_texts_release(&files);
-    return status;
+    return cli_run(app, count, arguments, &check, check_files);
 }
 
 const struct cli_command app_check = {

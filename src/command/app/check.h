@@ -15,6 +15,7 @@ struct app_check {
     struct app_load load;
     struct app_explanation explanation;
     uint64_t timeout;
+    double started;
     const char *evidence, *minimise;
     bool no_session_order, json;
 };

@@ -163,16 +163,25 @@ static enum iso_status write_file(struct app *app, const struct convert *convert
     return status;
 }
 
-static enum iso_status convert_files(struct app *app, const struct convert *convert,
-                                     const struct cli_texts *files)
+static enum iso_status convert_files(struct app *app, void *target, const struct cli_texts *files)
 {
+    const struct convert *convert = target;
+    bool directory = convert->to >= 0 && iso_format_is_directory((enum iso_format)convert->to);
     struct iso_output output = {0};
     struct iso_history history;
+    enum iso_status status = app_need_files(app, files);
+    if (status == ISO_OK && directory && !strcmp(convert->output, "-"))
+        status = iso_error_set(&app->error, ISO_BAD_INPUT,
+                               "--to %s is a directory: say which by --output",
+                               iso_format_name((enum iso_format)convert->to));
+    if (status == ISO_OK && convert->to < 0)
+        status =
+            iso_error_set(&app->error, ISO_BAD_INPUT, "--to is missing: one of " ISO_FORMAT_NAMES);
     iso_history_init(&history);
-    enum iso_status status = app_load(app, &convert->load, files, &history);
+    if (status == ISO_OK)
+        status = app_load(app, &convert->load, files, &history);
     if (status == ISO_OK)
         status = app_load_initial(app, &convert->load, &history);
-    bool directory = iso_format_is_directory((enum iso_format)convert->to);
     if (status == ISO_OK && directory)
         status = write_directory(app, convert, &history);
     else if (status == ISO_OK)
@@ -185,24 +194,7 @@ static enum iso_status convert_files(struct app *app, const struct convert *conv
 static enum iso_status run_convert(struct app *app, int count, char **arguments)
 {
     struct convert convert = {.to = -1, .output = "-", .load.format = APP_GUESS};
-    struct cli_texts files = {0};
-    bool done;
-    enum iso_status status = cli_parse(app, count, arguments, &convert, &files, &done);
-    if (status == ISO_OK && !done) {
-        status = app_need_files(app, &files);
-        if (status == ISO_OK && convert.to >= 0 &&
-            iso_format_is_directory((enum iso_format)convert.to) && !strcmp(convert.output, "-"))
-            status = iso_error_set(&app->error, ISO_BAD_INPUT,
-                                   "--to %s is a directory: say which by --output",
-                                   iso_format_name((enum iso_format)convert.to));
-        if (status == ISO_OK && convert.to < 0)
-            status = iso_error_set(&app->error, ISO_BAD_INPUT,
-                                   "--to is missing: one of " ISO_FORMAT_NAMES);
-        if (status == ISO_OK)
-            status = convert_files(app, &convert, &files);
-    }
-    cli_texts_release(&files);
-    return status;
+    return cli_run(app, count, arguments, &convert, convert_files);
 }
 
 const struct cli_command app_convert = {

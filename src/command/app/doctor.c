@@ -190,24 +190,22 @@ static enum iso_status examine_changefeed(struct app *app, const struct doctor_c
     return status;
 }
 
-static enum iso_status run_doctor(struct app *app, int count, char **arguments)
+static enum iso_status look_over(struct app *app, void *target, const struct cli_texts *urls)
 {
-    struct doctor_command command = {0};
-    struct cli_texts urls = {0};
-    bool done;
-    enum iso_status status = cli_parse(app, count, arguments, &command, &urls, &done);
-    if (status == ISO_OK && !done && urls.count != (command.changefeed ? 0 : 1))
-        status = iso_error_set(
+    const struct doctor_command *command = target;
+    if (urls->count != (command->changefeed ? 0 : 1))
+        return iso_error_set(
             &app->error, ISO_BAD_INPUT,
             "expected one URL: postgresql://HOST:PORT/DATABASE or mysql://HOST:PORT/DATABASE (or "
             "--changefeed FILE alone)");
-    if (status == ISO_OK && !done)
-        status = command.changefeed ? examine_changefeed(app, &command)
-                                    : examine(app, &command, urls.items[0]);
-    cli_texts_release(&command.tables);
-    cli_texts_release(&command.properties);
-    cli_texts_release(&urls);
-    return status;
+    return command->changefeed ? examine_changefeed(app, command)
+                               : examine(app, command, urls->items[0]);
+}
+
+static enum iso_status run_doctor(struct app *app, int count, char **arguments)
+{
+    struct doctor_command command = {0};
+    return cli_run(app, count, arguments, &command, look_over);
 }
 
 const struct cli_command app_doctor = {

@@ -55,14 +55,15 @@ static enum iso_status load_explained(struct app *app, struct explain *explain,
 }
 
 static enum iso_status explain_files(struct app *app, struct explain *explain,
-                                     struct cli_texts *files)
+                                     const struct cli_texts *files)
 {
+    struct cli_texts histories = {.items = files->items, .count = files->count - 1};
     struct iso_history history;
     struct iso_whole_file file = {0};
     struct iso_text verdict = {0};
-    const char *name = files->items[--files->count];
+    const char *name = files->items[histories.count];
     iso_history_init(&history);
-    enum iso_status status = load_explained(app, explain, files, &history);
+    enum iso_status status = load_explained(app, explain, &histories, &history);
     if (status == ISO_OK)
         status = iso_whole_file_read(&file, name, &app->error);
     if (status == ISO_OK) {
@@ -76,25 +77,23 @@ static enum iso_status explain_files(struct app *app, struct explain *explain,
     return status;
 }
 
+static enum iso_status explain_verdict(struct app *app, void *target, const struct cli_texts *files)
+{
+    struct explain *explain = target;
+    if (files->count < 2)
+        return iso_error_set(&app->error, ISO_BAD_INPUT,
+                             "explain: expected a history and its verdict");
+    explain->explanation.explain = !app_explanation_takes_stdout(&explain->explanation);
+    enum iso_status status =
+        app_explanation_check(app, &explain->explanation, false, wall_of(explain));
+    return status == ISO_OK ? explain_files(app, explain, files) : status;
+}
+
 static enum iso_status run_explain(struct app *app, int count, char **arguments)
 {
     struct explain explain = {.load.format = APP_GUESS};
-    struct cli_texts files = {0};
-    bool done;
     run_stream_options_init(&explain.stream);
-    enum iso_status status = cli_parse(app, count, arguments, &explain, &files, &done);
-    if (status == ISO_OK && !done && files.count < 2)
-        status = iso_error_set(&app->error, ISO_BAD_INPUT,
-                               "explain: expected a history and its verdict");
-    explain.explanation.explain = !app_explanation_takes_stdout(&explain.explanation);
-    if (status == ISO_OK && !done)
-        status = app_explanation_check(app, &explain.explanation, false, wall_of(&explain));
-    if (status == ISO_OK && !done)
-        status = explain_files(app, &explain, &files);
-    app_explanation_release(&explain.explanation);
-    run_stream_options_release(&explain.stream);
-    cli_texts_release(&files);
-    return status;
+    return cli_run(app, count, arguments, &explain, explain_verdict);
 }
 
 const struct cli_command app_explain_command = {

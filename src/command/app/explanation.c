@@ -34,11 +34,6 @@ static const struct report_format *format_of(const char *text, const char **path
     return NULL;
 }
 
-void app_explanation_release(struct app_explanation *explanation)
-{
-    cli_texts_release(&explanation->reports);
-}
-
 bool app_explanation_wanted(const struct app_explanation *explanation)
 {
     return explanation->explain || explanation->reports.count || explanation->dot ||

@@ -52,9 +52,6 @@ bool app_explanation_takes_stdout(const struct app_explanation *explanation);
 enum iso_status app_explanation_check(struct app *app, const struct app_explanation *explanation,
                                       bool json, enum iso_wall of_source);
 
-/* Frees what parsing put there. */
-void app_explanation_release(struct app_explanation *explanation);
-
 /* Explains a verdict (JSON, of `name`) of a finished history. `of_source`: what its source's
  * timestamps are. The text goes to standard output, drawings and reports to their files. The
  * status: of the verdict's outcome, or an error. */

@@ -512,21 +512,19 @@ static enum iso_status generate_history(struct app *app, const struct gen *gen,
     return status;
 }
 
+static enum iso_status generate_as_asked(struct app *app, void *target,
+                                         const struct cli_texts *files)
+{
+    struct gen *gen = target;
+    gen->generate.level = levels[gen->store];
+    enum iso_status status = check_options(app, gen, files);
+    return status == ISO_OK ? generate_history(app, gen, files) : status;
+}
+
 static enum iso_status run_gen(struct app *app, int count, char **arguments)
 {
     struct gen gen = defaults;
-    struct cli_texts files = {0};
-    bool done;
-    enum iso_status status = cli_parse(app, count, arguments, &gen, &files, &done);
-    gen.generate.level = levels[gen.store];
-    if (status == ISO_OK && !done)
-        status = check_options(app, &gen, &files);
-    if (status == ISO_OK && !done)
-        status = generate_history(app, &gen, &files);
-    cli_texts_release(&gen.anomalies);
-    cli_texts_release(&gen.publish.properties);
-    cli_texts_release(&files);
-    return status;
+    return cli_run(app, count, arguments, &gen, generate_as_asked);
 }
 
 const struct cli_command app_gen = {

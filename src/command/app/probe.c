@@ -445,36 +445,32 @@ static enum iso_status probe_database(struct app *app, struct probe *probe)
     return status;
 }
 
+static enum iso_status probe_as_asked(struct app *app, void *target, const struct cli_texts *urls)
+{
+    struct probe *probe = target;
+    enum iso_status status = check_wishes(app, probe, urls);
+    if (status != ISO_OK)
+        return status;
+    probe->can_draw = !probe->quiet && cli_log_can_draw();
+    probe->options.stopped = run_catch_signals(0, false);
+    return probe->drop_leftovers ? list_leftovers(app, probe)
+           : probe->list         ? list_workloads(app, probe)
+                                 : probe_database(app, probe);
+}
+
 static enum iso_status run_probe(struct app *app, int count, char **arguments)
 {
     struct probe probe = {.options = {.sessions = 8, .seed = 1},
                           .seconds_ms = 10000,
                           .explained = SHOWN_VIOLATIONS,
                           .partitions = 1};
-    struct cli_texts urls = {0};
-    bool done;
     iso_judge_options_init(&probe.check.judge);
     probe.check.level = ISO_SI;
     probe.check.at_least = ISO_LEVELS;
     probe.options.take = take_record;
     probe.options.show = show_progress;
     probe.options.context = &probe;
-    enum iso_status status = cli_parse(app, count, arguments, &probe, &urls, &done);
-    if (status == ISO_OK && !done)
-        status = check_wishes(app, &probe, &urls);
-    if (status != ISO_OK || done)
-        goto out;
-    probe.can_draw = !probe.quiet && cli_log_can_draw();
-    probe.options.stopped = run_catch_signals(0, false);
-    status = probe.drop_leftovers ? list_leftovers(app, &probe)
-             : probe.list         ? list_workloads(app, &probe)
-                                  : probe_database(app, &probe);
-out:
-    app_explanation_release(&probe.check.explanation);
-    cli_texts_release(&probe.workloads);
-    cli_texts_release(&probe.properties);
-    cli_texts_release(&urls);
-    return status;
+    return cli_run(app, count, arguments, &probe, probe_as_asked);
 }
 
 const struct cli_command app_probe = {

@@ -23,7 +23,7 @@ struct prove {
     const char *psql, *html;               /* files, or NULL */
     struct iso_text advice;                /* as text, for the page */
     bool json, advise;
-    double deadline; /* of --timeout; 0: none */
+    double started, deadline; /* of --timeout; 0: none */
     struct iso_prove_options options;
 };
 
@@ -275,24 +275,21 @@ static enum iso_status prove_file(struct app *app, struct prove *prove, const ch
     return status;
 }
 
+static enum iso_status prove_as_asked(struct app *app, void *target, const struct cli_texts *files)
+{
+    struct prove *prove = target;
+    if (files->count != 1)
+        return iso_error_set(&app->error, ISO_BAD_INPUT, "prove: expected one FILE with a program");
+    prove->options.unroll = prove->unroll;
+    prove->deadline = prove->timeout ? prove->started + (double)prove->timeout / 1000 : 0;
+    enum iso_status status = parse_levels(app, prove);
+    return status == ISO_OK ? prove_file(app, prove, files->items[0]) : status;
+}
+
 static enum iso_status run_prove(struct app *app, int count, char **arguments)
 {
-    struct prove prove = {.instances = 1};
-    double started = iso_clock_seconds();
-    struct cli_texts files = {0};
-    bool done;
-    enum iso_status status = cli_parse(app, count, arguments, &prove, &files, &done);
-    if (status == ISO_OK && !done && files.count != 1)
-        status =
-            iso_error_set(&app->error, ISO_BAD_INPUT, "prove: expected one FILE with a program");
-    prove.options.unroll = prove.unroll;
-    prove.deadline = prove.timeout ? started + (double)prove.timeout / 1000 : 0;
-    if (status == ISO_OK && !done)
-        status = parse_levels(app, &prove);
-    if (status == ISO_OK && !done)
-        status = prove_file(app, &prove, files.items[0]);
-    cli_texts_release(&files);
-    return status;
+    struct prove prove = {.instances = 1, .started = iso_clock_seconds()};
+    return cli_run(app, count, arguments, &prove, prove_as_asked);
 }
 
 const struct cli_command app_prove = {

@@ -44,34 +44,31 @@ static enum iso_status replay_files(struct app *app, struct run_stream *stream,
     return error->status == ISO_OK ? status : error->status;
 }
 
+static enum iso_status replay_as_asked(struct app *app, void *target, const struct cli_texts *files)
+{
+    struct replay *replay = target;
+    struct run_stream stream;
+    enum iso_status status = app_need_files(app, files);
+    if (status == ISO_OK)
+        status = app_explanation_check(app, &replay->explanation, replay->stream.json,
+                                       run_source_wall(&replay->stream.sources));
+    if (status != ISO_OK)
+        return status;
+    run_stream_options_finalize(&replay->stream);
+    replay->stream.keep = app_explanation_wanted(&replay->explanation);
+    replay->stream.silent =
+        replay->explanation.explain || app_explanation_takes_stdout(&replay->explanation);
+    status = run_stream_open(&stream, &replay->stream, &app->out, false, true, &app->error);
+    if (status == ISO_OK)
+        status = replay_files(app, &stream, replay, files);
+    return run_stream_close(&stream, &app->error) == ISO_OK ? status : app->error.status;
+}
+
 static enum iso_status run_replay(struct app *app, int count, char **arguments)
 {
     struct replay replay = {.explanation.explain = false};
-    struct cli_texts files = {0};
-    struct run_stream stream;
-    bool done;
     run_stream_options_init(&replay.stream);
-    enum iso_status status = cli_parse(app, count, arguments, &replay, &files, &done);
-    if (status == ISO_OK && !done)
-        status = app_need_files(app, &files);
-    if (status == ISO_OK && !done)
-        status = app_explanation_check(app, &replay.explanation, replay.stream.json,
-                                       run_source_wall(&replay.stream.sources));
-    run_stream_options_settle(&replay.stream);
-    replay.stream.keep = app_explanation_wanted(&replay.explanation);
-    replay.stream.silent =
-        replay.explanation.explain || app_explanation_takes_stdout(&replay.explanation);
-    if (status == ISO_OK && !done) {
-        status = run_stream_open(&stream, &replay.stream, &app->out, false, true, &app->error);
-        if (status == ISO_OK)
-            status = replay_files(app, &stream, &replay, &files);
-        if (run_stream_close(&stream, &app->error) != ISO_OK)
-            status = app->error.status;
-    }
-    app_explanation_release(&replay.explanation);
-    run_stream_options_release(&replay.stream);
-    cli_texts_release(&files);
-    return status;
+    return cli_run(app, count, arguments, &replay, replay_as_asked);
 }
 
 const struct cli_command app_replay = {

@@ -15,11 +15,6 @@
 #include "state/progress.h"
 #include "store/store.h"
 
-struct state {
-    bool unused; /* cli_parse needs a struct; there are no options but those that every command has
-                  */
-};
-
 static const struct cli_option options[] = {{.type = CLI_END}};
 
 /* State of one reading of a snapshot's items. */
@@ -276,22 +271,19 @@ static enum iso_status run_on(struct app *app, const char *verb, const char *pat
     return app->error.status;
 }
 
+static enum iso_status state_as_asked(struct app *app, void *target, const struct cli_texts *words)
+{
+    const char *verb = words->count == 2 ? words->items[0] : "";
+    (void)target;
+    if (strcmp(verb, "show") && strcmp(verb, "verify") && strcmp(verb, "compact"))
+        return iso_error_set(&app->error, ISO_BAD_INPUT,
+                             "expected show DIR, verify DIR or compact DIR");
+    return run_on(app, verb, words->items[1]);
+}
+
 static enum iso_status run_state(struct app *app, int count, char **arguments)
 {
-    struct state state = {0};
-    struct cli_texts words = {0};
-    bool done;
-    enum iso_status status = cli_parse(app, count, arguments, &state, &words, &done);
-    if (status == ISO_OK && !done) {
-        bool known = words.count == 2 &&
-                     (!strcmp(words.items[0], "show") || !strcmp(words.items[0], "verify") ||
-                      !strcmp(words.items[0], "compact"));
-        status = known ? run_on(app, words.items[0], words.items[1])
-                       : iso_error_set(&app->error, ISO_BAD_INPUT,
-                                       "expected show DIR, verify DIR or compact DIR");
-    }
-    cli_texts_release(&words);
-    return status;
+    return cli_run(app, count, arguments, NULL, state_as_asked);
 }
 
 const struct cli_command app_state = {

@@ -198,34 +198,29 @@ static bool has_password(const char *url)
            (query && strstr(query, "password"));
 }
 
-static enum iso_status run_tick(struct app *app, int count, char **arguments)
+static enum iso_status send_watermarks(struct app *app, void *target, const struct cli_texts *urls)
 {
-    struct tick_command command = {.to = "in-band", .grace_ms = 10000, .every_ms = 1000};
-    struct cli_texts urls = {0};
+    struct tick_command *command = target;
     enum iso_database_protocol protocol;
-    bool done;
-    enum iso_status status = cli_parse(app, count, arguments, &command, &urls, &done);
-    if (status != ISO_OK || done)
-        goto out;
-    if (urls.count != 1 || !iso_database_is_url(urls.items[0], &protocol) ||
+    if (urls->count != 1 || !iso_database_is_url(urls->items[0], &protocol) ||
         protocol != ISO_PROTOCOL_POSTGRES)
-        status = iso_error_set(&app->error, ISO_BAD_INPUT,
-                               "expected one URL: postgresql://HOST:PORT/DATABASE");
-    else if (has_password(urls.items[0]))
-        status = iso_error_set(
+        return iso_error_set(&app->error, ISO_BAD_INPUT,
+                             "expected one URL: postgresql://HOST:PORT/DATABASE");
+    if (has_password(urls->items[0]))
+        return iso_error_set(
             &app->error, ISO_BAD_INPUT,
             "the URL has a password, which every user of the machine could read; expected it in "
             "~/.pgpass, a PGPASSFILE, or PGPASSWORD");
-    if (status == ISO_OK)
-        status = open_sink(app, &command);
-    if (status == ISO_OK)
-        status = run_rounds(app, &command, urls.items[0]);
-    close_sink(&command, &app->error);
-    status = app->error.status;
-out:
-    cli_texts_release(&command.properties);
-    cli_texts_release(&urls);
-    return status;
+    if (open_sink(app, command) == ISO_OK)
+        run_rounds(app, command, urls->items[0]);
+    close_sink(command, &app->error);
+    return app->error.status;
+}
+
+static enum iso_status run_tick(struct app *app, int count, char **arguments)
+{
+    struct tick_command command = {.to = "in-band", .grace_ms = 10000, .every_ms = 1000};
+    return cli_run(app, count, arguments, &command, send_watermarks);
 }
 
 const struct cli_command app_tick = {

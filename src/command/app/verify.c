@@ -21,16 +21,6 @@ static const struct cli_option options[] = {
     {.type = CLI_END},
 };
 
-static enum iso_status parse_verify(struct app *app, int count, char **arguments,
-                                    struct app_load *load, struct cli_texts *files, bool *done)
-{
-    enum iso_status status = cli_parse(app, count, arguments, load, files, done);
-    if (status == ISO_OK && !*done && files->count < 2)
-        status = iso_error_set(&app->error, ISO_BAD_INPUT,
-                               "verify: expected a history and, last, its evidence");
-    return status;
-}
-
 /* The evidence is the last file, all before it are the history. */
 static enum iso_status confirm_evidence(struct app *app, const struct app_load *load,
                                         const struct cli_texts *files)
@@ -72,17 +62,18 @@ static bool is_proof(const struct cli_texts *files)
     return size >= 14 && !memcmp(line, "isochron-proof", 14);
 }
 
+static enum iso_status confirm(struct app *app, void *target, const struct cli_texts *files)
+{
+    if (files->count < 2)
+        return iso_error_set(&app->error, ISO_BAD_INPUT,
+                             "verify: expected a history and, last, its evidence");
+    return is_proof(files) ? app_verify_proof(app, files) : confirm_evidence(app, target, files);
+}
+
 static enum iso_status run_verify(struct app *app, int count, char **arguments)
 {
     struct app_load load = {.format = APP_GUESS};
-    struct cli_texts files = {0};
-    bool done;
-    enum iso_status status = parse_verify(app, count, arguments, &load, &files, &done);
-    if (status == ISO_OK && !done)
-        status =
-            is_proof(&files) ? app_verify_proof(app, &files) : confirm_evidence(app, &load, &files);
-    cli_texts_release(&files);
-    return status;
+    return cli_run(app, count, arguments, &load, confirm);
 }
 
 const struct cli_command app_verify = {

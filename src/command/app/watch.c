@@ -97,25 +97,23 @@ static enum iso_status check_options(const struct run_watch_options *watch,
     return ISO_OK;
 }
 
+static enum iso_status watch_as_asked(struct app *app, void *target, const struct cli_texts *files)
+{
+    struct run_watch_options *watch = target;
+    if (check_options(watch, files, &app->error) != ISO_OK)
+        return app->error.status;
+    watch->stream.served = watch->listen != NULL;
+    watch->stream.state = watch->durable.state;
+    run_stream_options_finalize(&watch->stream);
+    return run_watch_run(watch, &app->out, &app->error);
+}
+
 static enum iso_status run_watch(struct app *app, int count, char **arguments)
 {
     struct run_watch_options watch = {.durable.checkpoint_interval = CHECKPOINT_NS,
                                       .shutdown_timeout = 10000};
-    struct cli_texts files = {0};
-    bool done;
     run_stream_options_init(&watch.stream);
-    enum iso_status status = cli_parse(app, count, arguments, &watch, &files, &done);
-    if (status == ISO_OK)
-        status = check_options(&watch, &files, &app->error);
-    watch.stream.served = watch.listen != NULL;
-    watch.stream.state = watch.durable.state;
-    run_stream_options_settle(&watch.stream);
-    if (status == ISO_OK && !done)
-        status = run_watch_run(&watch, &app->out, &app->error);
-    run_stream_options_release(&watch.stream);
-    cli_texts_release(&watch.listen_names);
-    cli_texts_release(&files);
-    return status;
+    return cli_run(app, count, arguments, &watch, watch_as_asked);
 }
 
 const struct cli_command app_watch = {

@@ -26,15 +26,6 @@ void iso_histogram_add(struct iso_histogram *histogram, uint64_t value, uint64_t
         histogram->largest = value;
 }
 
-void iso_histogram_merge(struct iso_histogram *into, const struct iso_histogram *from)
-{
-    for (uint32_t i = 0; i < ISO_HISTOGRAM_BUCKETS; i++)
-        into->buckets[i] += from->buckets[i];
-    into->count += from->count;
-    if (from->largest > into->largest)
-        into->largest = from->largest;
-}
-
 uint64_t iso_histogram_percentile(const struct iso_histogram *histogram, double share)
 {
     uint64_t wanted = (uint64_t)(share * (double)histogram->count), seen = 0;

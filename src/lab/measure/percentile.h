@@ -13,7 +13,6 @@ struct iso_histogram {
 };
 
 void iso_histogram_add(struct iso_histogram *histogram, uint64_t value, uint64_t times);
-void iso_histogram_merge(struct iso_histogram *into, const struct iso_histogram *from);
 
 /* The value that `share` (0 to 1) of all values do not exceed; 0 if there are none. */
 uint64_t iso_histogram_percentile(const struct iso_histogram *histogram, double share);

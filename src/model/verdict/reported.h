@@ -57,9 +57,11 @@ struct iso_reported_location {
     uint32_t operation;           /* ISO_NONE: not said */
 };
 
-/* The database's name of a transaction's commit; empty members are not printed. */
+/* The database's name of a transaction's commit; empty members are not printed. `words`, or NULL:
+ * what else is known of the transaction, for a person; they are in no JSON. */
 struct iso_reported_commit {
     struct iso_reported_atom tid;
+    const char *words;
     char xid[ISO_REPORTED_STAMP], lsn[ISO_REPORTED_STAMP], time[ISO_REPORTED_STAMP];
 };
 

@@ -327,28 +327,29 @@ static void complete_fish(struct iso_text *text, const struct cli_command *const
 
 static const struct cli_option options[] = {{.type = CLI_END}};
 
-static enum iso_status run_completion(struct app *app, int count, char **arguments)
+static enum iso_status print_completion(struct app *app, void *target,
+                                        const struct cli_texts *words)
 {
     static const char *const names[] = {"bash", "zsh", "fish"};
     static void (*const write[])(struct iso_text *, const struct cli_command *const *) = {
         complete_bash, complete_zsh, complete_fish};
-    struct cli_texts words = {0};
+    const char *shell = words->count ? words->items[0] : "";
     struct iso_text text = {0};
-    bool done, found = false;
-    enum iso_status status = cli_parse(app, count, arguments, NULL, &words, &done);
-    for (int i = 0; status == ISO_OK && !done && words.count == 1 && i < 3; i++) {
-        if (strcmp(words.items[0], names[i]))
+    (void)target;
+    for (int i = 0; words->count == 1 && i < 3; i++) {
+        if (strcmp(shell, names[i]))
             continue;
-        found = true;
         write[i](&text, app->commands);
         iso_output_bytes(&app->out, text.bytes, text.used);
+        iso_text_release(&text);
+        return ISO_OK;
     }
-    if (status == ISO_OK && !done && !found)
-        status = cli_wrong_choice(app, "completion", words.count ? words.items[0] : "",
-                                  app->command->words);
-    iso_text_release(&text);
-    cli_texts_release(&words);
-    return status;
+    return cli_wrong_choice(app, "completion", shell, app->command->words);
+}
+
+static enum iso_status run_completion(struct app *app, int count, char **arguments)
+{
+    return cli_run(app, count, arguments, NULL, print_completion);
 }
 
 const struct cli_command cli_completion = {

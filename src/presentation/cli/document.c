@@ -312,25 +312,25 @@ static void write_markdown(struct iso_text *text, const struct cli_command *cons
 
 static const struct cli_option options[] = {{.type = CLI_END}};
 
+static enum iso_status print_document(struct app *app, void *target, const struct cli_texts *words)
+{
+    struct iso_text text = {0};
+    const char *what = words->count == 1 ? words->items[0] : "";
+    (void)target;
+    if (!strcmp(what, "man"))
+        write_man(&text, app->commands);
+    else if (!strcmp(what, "markdown"))
+        write_markdown(&text, app->commands);
+    else
+        return cli_wrong_choice(app, "document", what, app->command->words);
+    iso_output_bytes(&app->out, text.bytes, text.used);
+    iso_text_release(&text);
+    return ISO_OK;
+}
+
 static enum iso_status run_document(struct app *app, int count, char **arguments)
 {
-    struct cli_texts words = {0};
-    struct iso_text text = {0};
-    bool done;
-    enum iso_status status = cli_parse(app, count, arguments, NULL, &words, &done);
-    const char *what = words.count == 1 ? words.items[0] : "";
-    if (status == ISO_OK && !done) {
-        if (!strcmp(what, "man"))
-            write_man(&text, app->commands);
-        else if (!strcmp(what, "markdown"))
-            write_markdown(&text, app->commands);
-        else
-            status = cli_wrong_choice(app, "document", what, app->command->words);
-        iso_output_bytes(&app->out, text.bytes, text.used);
-    }
-    iso_text_release(&text);
-    cli_texts_release(&words);
-    return status;
+    return cli_run(app, count, arguments, NULL, print_document);
 }
 
 const struct cli_command cli_document = {

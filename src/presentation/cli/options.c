@@ -225,6 +225,20 @@ enum iso_status cli_parse(struct app *app, int count, char **arguments, void *ta
     return status;
 }
 
+enum iso_status cli_run(struct app *app, int count, char **arguments, void *target, cli_work *work)
+{
+    struct cli_texts files = {0};
+    bool done;
+    enum iso_status status = cli_parse(app, count, arguments, target, &files, &done);
+    if (status == ISO_OK && !done)
+        status = work(app, target, &files);
+    for (const struct cli_option *row = app->command->options; row->type != CLI_END; row++)
+        if (row->type == CLI_TEXTS)
+            cli_texts_release((struct cli_texts *)((char *)target + row->offset));
+    cli_texts_release(&files);
+    return status;
+}
+
 void cli_version(struct iso_output *output)
 {
     iso_output_text(output, "isochron " ISO_VERSION "\n");

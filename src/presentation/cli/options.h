@@ -24,6 +24,11 @@
 enum iso_status cli_parse(struct app *app, int count, char **arguments, void *target,
                           struct cli_texts *files, bool *done);
 
+/* The frame of a command: parses, does the work unless all was answered already, and frees what
+ * parsing made. */
+typedef enum iso_status cli_work(struct app *app, void *target, const struct cli_texts *files);
+enum iso_status cli_run(struct app *app, int count, char **arguments, void *target, cli_work *work);
+
 /* Stores a value as if `--name text` stood on the command line; `name` is one of the command's
  * options. */
 enum iso_status cli_option_set(struct app *app, const char *name, const char *text, void *target);

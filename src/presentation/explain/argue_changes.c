@@ -12,57 +12,44 @@ static void put_at(struct iso_argument *argument, const char *what, uint32_t ind
                    iso_claim_location(argument->facts->claims, claim, index));
 }
 
-static void put_kind(struct iso_argument *argument, const char *kind, const struct iso_party *party,
-                     iso_atom key)
+static const struct explain_change changes[] = {
+    {"missing", "The client of %B says that it wrote %N = %E.",
+     "However, the change stream brought the whole of %B, and no row for %N in it: a "
+     "contradiction.",
+     "the client wrote %E", "the stream has no row"},
+    {"unwritten", "The change stream brought a row of %B: %N = %F.",
+     "However, by its client's record %B did not write %N: a contradiction.",
+     "the client did not write it", "the stream has %F"},
+    {"value", "The client of %B says that it wrote %N = %E.",
+     "However, the change stream brought %N = %F: a contradiction.", "the client wrote %E",
+     "the stream has %F"},
+    {"aborted", "By its client's record %B aborted.",
+     "However, the change stream brought a row of it, %N = %F: a contradiction.",
+     "the client aborted", "the stream has %F"},
+    {"before-image",
+     "The row of %B replaced the newest version of %N below its commit, which is %E.",
+     "However, its before image says %F: a contradiction.", "the version was %E",
+     "the before image says %F"},
+    {"gap", "The stream says that %N was %F, by a row of a snapshot or a before image.",
+     "However, the changes before it say otherwise: a contradiction; changes between the two "
+     "are lost.",
+     "the changes left %E", "the stream says %F"},
+    {"other-content", "The change stream brought a row of %B: %N = %E.",
+     "However, the same row came again and says %F: a contradiction.", "the row says %E",
+     "its repeat says %F"},
+};
+
+const struct explain_change *explain_change_of(const char *kind)
 {
-    const struct iso_claim *claim = argument->claim;
-    if (!strcmp(kind, "missing")) {
-        argue_step(argument, "The client of %P says that it wrote %A = %C.", party, key,
-                   &claim->expected);
-        argue_step(argument,
-                   "However, the change stream brought the whole of %P, and no row for %A in it: a "
-                   "contradiction.",
-                   party, key);
-    } else if (!strcmp(kind, "unwritten")) {
-        argue_step(argument, "The change stream brought a row of %P: %A = %C.", party, key,
-                   &claim->actual);
-        argue_step(argument,
-                   "However, by its client's record %P did not write %A: a contradiction.", party,
-                   key);
-    } else if (!strcmp(kind, "value")) {
-        argue_step(argument, "The client of %P says that it wrote %A = %C.", party, key,
-                   &claim->expected);
-        argue_step(argument, "However, the change stream brought %A = %C: a contradiction.", key,
-                   &claim->actual);
-    } else if (!strcmp(kind, "aborted")) {
-        argue_step(argument, "By its client's record %P aborted.", party);
-        argue_step(argument,
-                   "However, the change stream brought a row of it, %A = %C: a contradiction.", key,
-                   &claim->actual);
-    } else if (!strcmp(kind, "before-image")) {
-        argue_step(argument,
-                   "The row of %P replaced the newest version of %A below its commit, which is %C.",
-                   party, key, &claim->expected);
-        argue_step(argument, "However, its before image says %C: a contradiction.", &claim->actual);
-    } else if (!strcmp(kind, "gap")) {
-        argue_step(argument,
-                   "The stream says that %A was %C, by a row of a snapshot or a before image.", key,
-                   &claim->actual);
-        argue_step(
-            argument,
-            "However, the changes before it say otherwise: a contradiction; changes between the two "
-            "are lost.");
-    } else {
-        argue_step(argument, "The change stream brought a row of %P: %A = %C.", party, key,
-                   &claim->expected);
-        argue_step(argument, "However, the same row came again and says %C: a contradiction.",
-                   &claim->actual);
-    }
+    for (size_t i = 0; i < sizeof changes / sizeof *changes; i++)
+        if (!strcmp(changes[i].kind, kind))
+            return &changes[i];
+    return NULL;
 }
 
 /* A row of the time line for what one side says, at the commit where the history has it. */
 static void put_row(struct iso_argument *argument, const struct iso_party *party,
-                    enum iso_mark mark, const char *format, const struct iso_claim_value *value)
+                    enum iso_mark mark, const char *format)
 {
     const struct iso_history *history = argument->facts->history;
     bool is_timed =
@@ -74,43 +61,22 @@ static void put_row(struct iso_argument *argument, const struct iso_party *party
                                         .mark = mark,
                                         .transaction = party->transaction,
                                         .when_text = argue_text(argument, "time not known"),
-                                        .point = argue_text(argument, format, value)},
-              format, value);
-}
-
-/* By kind, what was expected and what was found, in terms of the two values. */
-static const struct {
-    const char *kind, *expected, *actual;
-} words[] = {
-    {"missing", "the client wrote %C", "the stream has no row"},
-    {"unwritten", "the client did not write it", "the stream has %C"},
-    {"value", "the client wrote %C", "the stream has %C"},
-    {"aborted", "the client aborted", "the stream has %C"},
-    {"before-image", "the version was %C", "the before image says %C"},
-    {"gap", "the changes left %C", "the stream says %C"},
-    {"other-content", "the row says %C", "its repeat says %C"},
-};
-
-static void add_rows(struct iso_argument *argument, const struct iso_party *party)
-{
-    const struct iso_claim *claim = argument->claim;
-    for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
-        if (strcmp(words[i].kind, claim->wrong->kind))
-            continue;
-        argument->line_title = argue_text(argument, "%A as the two say it", claim->key_atom);
-        put_row(argument, party, ISO_MARK_EXPECTED, words[i].expected, &claim->expected);
-        put_row(argument, party, ISO_MARK_ACTUAL, words[i].actual, &claim->actual);
-    }
+                                        .point = argue_text(argument, format)},
+              format);
 }
 
 void argue_changes(struct iso_argument *argument)
 {
     const struct iso_claim *claim = argument->claim;
     const struct iso_party *party = iso_claim_party(argument->facts->claims, claim, 0);
+    const struct explain_change *change = explain_change_of(claim->wrong->kind);
     argue_title(argument, "%s: key %A of transaction %A", claim->wrong->name, claim->key_atom,
                 party->tid);
     put_at(argument, "The record that speaks first", 0);
     put_at(argument, "The record that contradicts it", 1);
-    put_kind(argument, claim->wrong->kind, party, claim->key_atom);
-    add_rows(argument, party);
+    argue_step(argument, change->first);
+    argue_step(argument, change->second);
+    argument->line_title = argue_text(argument, "%A as the two say it", claim->key_atom);
+    put_row(argument, party, ISO_MARK_EXPECTED, change->expected);
+    put_row(argument, party, ISO_MARK_ACTUAL, change->actual);
 }

@@ -163,76 +163,71 @@ static void put_expected(struct iso_argument *argument, const struct read *read)
                    read->key, read->visible, read->moment.at, read->reader, &read->claim->expected);
 }
 
-/* The last step: why the value that was read is wrong, by kind of violation. */
+/* Why the value that was read is wrong, by kind of violation; the writer is known, and committed a
+ * version. */
+static const char *words_of_version(const struct read *read, bool is_stale)
+{
+    if (read->claim->knowledge)
+        return is_stale
+                   ? "However, it read %F, the version that %G had committed at %H, which is "
+                     "older: a contradiction."
+                   : "It read %F, which %G committed only at %H, after %B, or after its session's "
+                     "next commit: a contradiction.";
+    return is_stale ? "However, it read %F, the version that %G had committed at %H, which was "
+                      "replaced by then: a contradiction."
+                    : "However, it read %F, which %G committed only at %H, not %s %M: a "
+                      "contradiction.";
+}
+
+static const char *words_of_actual(const struct read *read)
+{
+    static const struct {
+        const char *kind, *text, *of_writer;
+    } rows[] = {
+        {"stale", "However, it read %F, the initial value of %N: a contradiction.", NULL},
+        {"absent", "However, it read %F, as if there were no version: a contradiction.", NULL},
+        {"missing-row",
+         "However, %N is not among the rows that it found in that range: a contradiction.", NULL},
+        {"extra-row", "However, it found %N there, with %F: a contradiction.", NULL},
+        {"intermediate", NULL,
+         "However, it read %F, a state of %N in the midst of %G, which went on to change it: a "
+         "contradiction."},
+        {"uncommitted",
+         "However, it read %F, which no transaction of the history wrote (an unrecorded writer, "
+         "or a missing --initial-file?): a contradiction.",
+         "However, it read %F, which %G wrote, and %G %s: a contradiction."},
+    };
+    const struct iso_party *writer = &read->claim->writer_actual;
+    const char *kind = read->claim->wrong->kind ? read->claim->wrong->kind : "", *words = NULL;
+    bool is_stale = !strcmp(kind, "stale");
+    if ((is_stale || !strcmp(kind, "future")) && has_version(read, writer))
+        return words_of_version(read, is_stale);
+    for (size_t i = 0; i < sizeof rows / sizeof *rows && !words; i++)
+        if (!strcmp(rows[i].kind, kind))
+            words = writer->transaction != ISO_NONE && rows[i].of_writer ? rows[i].of_writer
+                                                                         : rows[i].text;
+    return words ? words : "However, it read %F: a contradiction.";
+}
+
+/* The last step. */
 static void put_actual(struct iso_argument *argument, const struct read *read)
 {
-    const struct iso_claim *claim = read->claim;
-    const struct iso_party *writer = &claim->writer_actual;
-    const char *kind = claim->wrong->kind ? claim->wrong->kind : "";
-    uint32_t by = writer->transaction;
-    uint64_t cts = has_version(read, writer) ? read->history->txns.cts[by] : 0;
+    uint32_t by = read->claim->writer_actual.transaction;
+    bool is_aborted = by != ISO_NONE && iso_status_of(read->history, by) == ISO_ABORTED,
+         is_uncommitted =
+             read->claim->wrong->kind && !strcmp(read->claim->wrong->kind, "uncommitted");
     if (read->claim->has_moments && !read->claim->is_past && read->last != read->moment.at)
-        argue_step(argument,
-                   "Nor is what it read, %C, the newest version at any later one of these moments.",
-                   &claim->actual);
+        argue_step(
+            argument,
+            "Nor is what it read, %F, the newest version at any later one of these moments.");
     if (read->claim->is_past)
-        argue_step(argument, "No earlier moment has all that it read before, and %C.",
-                   &claim->actual);
-    if (read->claim->knowledge && !strcmp(kind, "stale") && has_version(read, writer))
-        argue_step(
-            argument,
-            "However, it read %C, the version that %T had committed at %M, which is older: a "
-            "contradiction.",
-            &claim->actual, by, cts);
-    else if (read->claim->knowledge && !strcmp(kind, "future") && has_version(read, writer))
-        argue_step(
-            argument,
-            "It read %C, which %T committed only at %M, after %T, or after its session's next commit: a "
-            "contradiction.",
-            &claim->actual, by, cts, read->reader);
-    else if (!strcmp(kind, "stale") && has_version(read, writer))
-        argue_step(
-            argument,
-            "However, it read %C, the version that %T had committed at %M, which was replaced by then: "
-            "a contradiction.",
-            &claim->actual, by, cts);
-    else if (!strcmp(kind, "stale"))
-        argue_step(argument, "However, it read %C, the initial value of %k: a contradiction.",
-                   &claim->actual, read->key);
-    else if (!strcmp(kind, "future") && has_version(read, writer))
-        argue_step(
-            argument,
-            "However, it read %C, which %T committed only at %M, not %s %M: a contradiction.",
-            &claim->actual, by, cts, read->visible, read->last);
-    else if (!strcmp(kind, "absent"))
-        argue_step(argument, "However, it read %C, as if there were no version: a contradiction.",
-                   &claim->actual);
-    else if (!strcmp(kind, "missing-row"))
-        argue_step(
-            argument,
-            "However, %k is not among the rows that it found in that range: a contradiction.",
-            read->key);
-    else if (!strcmp(kind, "extra-row"))
-        argue_step(argument, "However, it found %k there, with %C: a contradiction.", read->key,
-                   &claim->actual);
-    else if (!strcmp(kind, "intermediate") && by != ISO_NONE)
-        argue_step(
-            argument,
-            "However, it read %C, a state of %k in the midst of %T, which went on to change it: a "
-            "contradiction.",
-            &claim->actual, read->key, by);
-    else if (!strcmp(kind, "uncommitted") && by != ISO_NONE)
-        argue_step(argument, "However, it read %C, which %T wrote, and %T %s: a contradiction.",
-                   &claim->actual, by, by,
-                   iso_status_of(read->history, by) == ISO_ABORTED ? "aborted" : "did not commit");
-    else if (!strcmp(kind, "uncommitted"))
-        argue_step(
-            argument,
-            "However, it read %C, which no transaction of the history wrote (an unrecorded writer, or a "
-            "missing --initial-file?): a contradiction.",
-            &claim->actual);
-    else
-        argue_step(argument, "However, it read %C: a contradiction.", &claim->actual);
+        argue_step(argument, "No earlier moment has all that it read before, and %F.");
+    /* of these two arguments a sentence has the first, both or none */
+    argue_step(argument, words_of_actual(read),
+               !is_uncommitted ? read->visible
+               : is_aborted    ? "aborted"
+                               : "did not commit",
+               read->last);
 }
 
 /* ---- the time line ---- */

@@ -1,5 +1,6 @@
 #include "explain/argument_private.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -119,6 +120,33 @@ static struct iso_party party_of(const struct iso_argument *argument, uint32_t t
     return (struct iso_party){argument->facts->history->txns.tid[transaction], transaction};
 }
 
+static void put_of_claim(struct iso_argument *argument, char directive)
+{
+    const struct iso_claim *claim = argument->claim;
+    const struct iso_history *history = argument->facts->history;
+    switch (directive) {
+    case 'B':
+        put_name(argument, *iso_claim_party(argument->facts->claims, claim, 0));
+        break;
+    case 'N':
+        argue_put_atom(&argument->text, &history->atoms, claim->key_atom);
+        break;
+    case 'E':
+        argue_put_claim_value(&argument->text, argument, &claim->expected);
+        break;
+    case 'F':
+        argue_put_claim_value(&argument->text, argument, &claim->actual);
+        break;
+    case 'G':
+        put_name(argument, claim->writer_actual);
+        break;
+    default:
+        assert(directive == 'H');
+        iso_argument_put_stamp(argument, history->txns.cts[claim->writer_actual.transaction],
+                               &argument->text);
+    }
+}
+
 static void put_directive(struct iso_argument *argument, char directive, va_list *values)
 {
     const struct iso_history *history = argument->facts->history;
@@ -160,8 +188,11 @@ static void put_directive(struct iso_argument *argument, char directive, va_list
     case 's':
         iso_text_put(text, va_arg(*values, const char *));
         break;
-    default:
+    case 'u':
         iso_text_put_unsigned(text, va_arg(*values, uint64_t));
+        break;
+    default:
+        put_of_claim(argument, directive);
     }
 }
 

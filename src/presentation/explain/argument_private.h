@@ -2,13 +2,17 @@
  *
  * Sentences are put together by a format of their own, so that they can be read where they are
  * written:
- *   %T  uint32_t transaction: "T2", who thereby becomes a party %P const struct iso_party *: the
- *       same
- *   %K  uint32_t key: "key x"                                        %k  uint32_t key: "x"
- *   %A  iso_atom %V uint32_t operation: its value
- *   %C  const struct iso_claim_value *                               %M  uint64_t timestamp
- *   %O  uint32_t transaction, operation: "operation 2" %W uint32_t operation: "wrote x = 3"
- *   %s  const char *                                                 %u  uint64_t
+ *   %T  uint32_t transaction: "T2", who thereby becomes a party
+ *   %P  const struct iso_party *: the same
+ *   %K  uint32_t key: "key x"                    %k  uint32_t key: "x"
+ *   %A  iso_atom                                 %V  uint32_t operation: its value
+ *   %C  const struct iso_claim_value *           %M  uint64_t timestamp
+ *   %O  uint32_t transaction, operation: "operation 2"
+ *   %W  uint32_t operation: "wrote x = 3"
+ *   %s  const char *                             %u  uint64_t
+ * and, of the claim, without an argument: %B the transaction that is blamed; %N the name of its key;
+ * %E and %F what was expected and what was found; %G who wrote what was found, and %H when that
+ * committed.
  */
 #pragma once
 
@@ -46,6 +50,13 @@ uint32_t argue_external_read(const struct iso_history *history, uint32_t transac
 /* The writer's first write of what a read found (of a list: of one of its elements); ISO_NONE:
  * none. */
 uint32_t argue_write_found(const struct iso_history *history, uint32_t read, uint32_t writer);
+
+/* What the two sides of a change stream say, by the kind of their contradiction: in sentences, and
+ * at the time line. A brief has the same sentences; they know %B, %N, %E and %F only. */
+struct explain_change {
+    const char *kind, *first, *second, *expected, *actual;
+};
+const struct explain_change *explain_change_of(const char *kind);
 
 /* The five ways to argue; a read or an own one may be about a query as a whole. */
 bool argue_is_query(const struct iso_argument *argument);

@@ -4,8 +4,11 @@
 #include <string.h>
 
 #include "base/json.h"
+#include "base/memory.h"
+#include "explain/argument_private.h"
 #include "explain/brief_private.h"
 #include "explain/key_words.h"
+#include "verdict/level.h"
 
 uint32_t brief_text(struct iso_brief *brief, const char *format, ...)
 {
@@ -27,11 +30,12 @@ uint32_t brief_text(struct iso_brief *brief, const char *format, ...)
 
 static void add_step(struct iso_brief *brief, uint32_t step)
 {
-    if (brief->step_count < ISO_BRIEF_STEPS)
-        brief->steps[brief->step_count++] = step;
+    ISO_GROW(brief->steps, brief->step_count, brief->step_capacity);
+    brief->steps[brief->step_count++] = step;
 }
 
-static void put_times(struct iso_brief *brief, const struct line_parts *parts, uint32_t tid,
+/* False: the violation does not say when the transaction was. */
+static bool put_times(struct iso_brief *brief, const struct line_parts *parts, uint32_t tid,
                       const struct line_times *times)
 {
     const char *name = line_text(parts, tid), *sts = line_text(parts, times->sts),
@@ -43,6 +47,7 @@ static void put_times(struct iso_brief *brief, const struct line_parts *parts, u
         STEP(brief, "Transaction %s started at %s and committed at %s%s.", name, sts, cts, commit);
     else if (times->cts)
         STEP(brief, "Transaction %s committed at %s%s.", name, cts, commit);
+    return times->cts;
 }
 
 /* "It had to find 3, which transaction 5 wrote and committed at 7." `committed`: 0 if that is not
@@ -50,15 +55,17 @@ static void put_times(struct iso_brief *brief, const struct line_parts *parts, u
 static void put_value(struct iso_brief *brief, const struct line_parts *parts, const char *verb,
                       uint32_t value, uint32_t writer, uint32_t committed)
 {
+    const char *found = line_text(parts, value);
     if (!value)
         return;
     if (writer)
-        STEP(brief, "It %s %s, which transaction %s wrote%s%s%s.", verb, line_text(parts, value),
+        STEP(brief, "It %s %s, which transaction %s wrote%s%s%s.", verb, found,
              line_text(parts, writer), committed ? " and committed at " : "",
              line_text(parts, committed), line_commit(parts, writer));
     else
-        STEP(brief, "It %s %s%s.", verb, line_text(parts, value),
-             strcmp(line_text(parts, value), "nothing") ? ", for which no writer is known" : "");
+        STEP(brief, "It %s %s%s.", verb, found,
+             strcmp(found, "nothing") && strcmp(found, "NULL") ? ", for which no writer is known"
+                                                               : "");
 }
 
 static void put_bytes(struct iso_text *text, const char *bytes, size_t length)
@@ -76,34 +83,119 @@ static struct iso_text key_words(const struct line_parts *parts)
     return words;
 }
 
-static void put_read(struct iso_brief *brief, const struct line_parts *parts)
+/* ", as of just before 16": the moment that the read saw, or those from which it had a choice. */
+static void put_moment(struct iso_text *text, const struct line_parts *parts)
 {
-    struct iso_text key = key_words(parts);
-    put_times(brief, parts, parts->tid, &parts->own);
-    if (parts->has_operation)
-        STEP(brief, "It read %s in its operation %" PRIu64 "%s%s.", key.bytes, parts->operation + 1,
-             !parts->read_at    ? ""
-             : parts->inclusive ? ", as of "
-                                : ", as of just before ",
-             line_text(parts, parts->read_at));
-    iso_text_release(&key);
-    if (!strcmp(parts->axiom, "INT")) {
-        STEP(brief, "What it had itself last read or written there: %s. It found %s.",
-             line_text(parts, parts->expected), line_text(parts, parts->actual));
+    const char *from = line_text(parts, parts->read_at), *until = line_text(parts, parts->until);
+    if (!parts->read_at)
         return;
-    }
-    bool is_version = !strcmp(parts->kind, "stale") || !strcmp(parts->kind, "future");
-    put_value(brief, parts, "had to find", parts->expected, parts->writer_expected,
-              parts->of_expected.cts);
-    put_value(brief, parts, "found", parts->actual, parts->writer_actual,
-              is_version ? parts->of_actual.cts : 0);
+    if (!strcmp(parts->level, iso_level_name(ISO_STALE_READS)))
+        iso_text_format(text, ", as of %s or a moment before", from);
+    else if (!parts->has_until || !strcmp(from, until))
+        iso_text_format(text, ", as of %s%s", parts->inclusive ? "" : "just before ", from);
+    else
+        iso_text_format(text,
+                        parts->until ? ", as of a moment from %s to %s" : ", as of %s or later",
+                        from, until);
 }
 
-static void put_order(struct iso_brief *brief, const struct line_parts *parts)
+/* A step that was put together elsewhere, which ends here. */
+static void add_sentence(struct iso_brief *brief, struct iso_text *sentence)
+{
+    iso_text_put_bytes(sentence, ".", 2);
+    STEP(brief, "%s", sentence->bytes);
+    iso_text_release(sentence);
+}
+
+/* "It read key x in its operation 2, as of 16." */
+static void put_operation(struct iso_brief *brief, const struct line_parts *parts, bool is_named)
+{
+    struct iso_text sentence = {0};
+    if (!parts->has_operation)
+        return;
+    struct iso_text key = key_words(parts);
+    if (is_named)
+        iso_text_put(&sentence, "It");
+    else
+        iso_text_format(&sentence, "Transaction %s%s", line_text(parts, parts->tid),
+                        line_commit(parts, parts->tid));
+    iso_text_format(&sentence, " read %s in its operation %" PRIu64, key.bytes,
+                    parts->operation + 1);
+    iso_text_release(&key);
+    put_moment(&sentence, parts);
+    add_sentence(brief, &sentence);
+}
+
+/* What values alone do not say, by the kind of the violation; %s: another transaction, and where
+ * that is recorded. */
+static const struct {
+    const char *id, *text, *of_two;
+} reasons[] = {
+    {"EXT/missing-row", "The row was there and lies within the bounds of the row set.", NULL},
+    {"EXT/extra-row", "The row was not there, or does not match.", NULL},
+    {"EXT/aggregate", "The rows that were there and match give another value.", NULL},
+    {"G1a", NULL, "Transaction %s wrote that, and did not commit%s."},
+    {"G1b", NULL, "Transaction %s wrote that, and overwrote it before it committed%s."},
+    {"THINAIR", "Nobody wrote that.", NULL},
+    {"INCOMPATIBLE", "The list does not begin as it started, or contains an element too often.",
+     "Transaction %s read a list of which neither is the beginning of the other%s."},
+    {"LOSTUPDATE", NULL,
+     "Transaction %s read the same version%s, and each of the two replaced it without the other."},
+    {"TIMESTAMP/interval",
+     "The rule is sts <= ots <= cts, and sts < cts where something is written.", NULL},
+    {"TIMESTAMP/shared-cts", NULL, "Nothing says which of it and transaction %s comes first%s."},
+    {"TIMESTAMP/cts-cycle", "It must come before and after others with the same cts.",
+     "It must come before and after transaction %s, with the same cts%s."},
+    {"SESSION", NULL, "Transaction %s came before it in its session, but not by the timestamps%s."},
+};
+
+static void put_reason(struct iso_brief *brief, const struct line_parts *parts, bool is_named)
+{
+    char id[ISO_WRONG_ID];
+    const char *other = line_text(parts, parts->other);
+    iso_wrong_id(brief->wrong, id);
+    for (size_t i = 0; i < sizeof reasons / sizeof *reasons; i++) {
+        if (strcmp(reasons[i].id, id))
+            continue;
+        if (parts->other && reasons[i].of_two)
+            STEP(brief, reasons[i].of_two, other, is_named ? "" : line_commit(parts, parts->other));
+        else if (reasons[i].text)
+            STEP(brief, "%s", reasons[i].text);
+    }
+}
+
+static void put_read(struct iso_brief *brief, const struct line_parts *parts)
+{
+    bool is_version = !strcmp(parts->kind, "stale") || !strcmp(parts->kind, "future"),
+         is_nobodys = !strcmp(parts->kind, "uncommitted") && !parts->writer_actual;
+    const char *actual = line_text(parts, parts->actual);
+    put_operation(brief, parts, put_times(brief, parts, parts->tid, &parts->own));
+    if (!strcmp(parts->axiom, "INT") && !parts->expected)
+        STEP(brief, "It found %s, which is not what it had itself last read or written there.",
+             actual);
+    else if (!strcmp(parts->axiom, "INT"))
+        STEP(brief, "What it had itself last read or written there: %s. It found %s.",
+             line_text(parts, parts->expected), actual);
+    else
+        put_value(brief, parts, "had to find", parts->expected, parts->writer_expected,
+                  parts->of_expected.cts);
+    if (brief->wrong->argument == ISO_ARGUE_READ && !is_nobodys)
+        put_value(brief, parts, "found", parts->actual, parts->writer_actual,
+                  is_version ? parts->of_actual.cts : 0);
+    else if (is_nobodys)
+        STEP(brief,
+             "It found %s, which nobody wrote: an unrecorded writer, or a missing --initial-file?",
+             actual);
+    else if (strcmp(parts->axiom, "INT"))
+        STEP(brief, "It found %s.", actual);
+    put_reason(brief, parts, false);
+}
+
+static void put_times_apart(struct iso_brief *brief, const struct line_parts *parts)
 {
     const char *tid = line_text(parts, parts->tid), *other = line_text(parts, parts->other);
-    put_times(brief, parts, parts->tid, &parts->own);
-    put_times(brief, parts, parts->other, &parts->of_other);
+    bool is_named = put_times(brief, parts, parts->tid, &parts->own) &&
+                    (put_times(brief, parts, parts->other, &parts->of_other) || !parts->other);
     if (!strcmp(parts->axiom, "NOCONFLICT")) {
         struct iso_text key = key_words(parts);
         STEP(brief, "Transaction %s had not committed when %s began, and both wrote %s.", other,
@@ -111,42 +203,81 @@ static void put_order(struct iso_brief *brief, const struct line_parts *parts)
         iso_text_release(&key);
         STEP(brief, "Snapshot isolation must abort one of two overlapping writers of the same key. "
                     "Both committed.");
-    } else if (!strcmp(parts->axiom, "SESSION") && parts->other) {
-        STEP(brief, "Transaction %s came before it in its session, but not by the timestamps.",
-             other);
-    } else if (parts->other) {
-        STEP(brief, "By the timestamps it contradicts transaction %s.", other);
     }
+    put_reason(brief, parts, is_named);
     if (parts->note)
-        STEP(brief, "%s", line_text(parts, parts->note));
+        STEP(brief, "%s.", line_text(parts, parts->note));
+}
+
+/* What one transaction of a cycle did to the next; %s: the key. */
+static const struct {
+    const char *type, *text;
+} edges[] = {
+    {"so", "came earlier in its session than"},
+    {"rt", "had ended, as clients saw it, before the begin of"},
+    {"wr", "wrote %s and was read by"},
+    {"ww", "wrote %s before"},
+    {"rw", "read %s as it was before the write of"},
+    {"implied", "comes, by what all possible writers share, before"},
+};
+
+static void put_cycle(struct iso_brief *brief, const struct line_parts *parts)
+{
+    uint32_t anti_dependencies = 0;
+    for (uint32_t i = 0; i < parts->edge_count; i++) {
+        const struct line_edge *edge = &parts->edges[i];
+        anti_dependencies += !strcmp(edge->type, "rw");
+        for (size_t k = 0; k < sizeof edges / sizeof *edges; k++) {
+            if (strcmp(edges[k].type, edge->type))
+                continue;
+            struct iso_text sentence = {0};
+            iso_text_format(&sentence, "Transaction %s%s ", line_text(parts, edge->from),
+                            line_commit(parts, edge->from));
+            iso_text_format(&sentence, edges[k].text, line_text(parts, edge->key));
+            iso_text_format(&sentence, " transaction %s (%s)", line_text(parts, edge->to),
+                            edge->type);
+            add_sentence(brief, &sentence);
+        }
+    }
+    STEP(brief, "Each of them had to come before the next, and the last before the first.");
+    if (anti_dependencies == 1 && strcmp(parts->kind, "G-single"))
+        STEP(brief, "By Adya's names that is G-single.");
+    if (parts->guarantee)
+        STEP(brief, "Of a session's guarantees %s alone is broken.",
+             line_text(parts, parts->guarantee));
+    if (parts->lemmas)
+        STEP(brief,
+             "That rests on %" PRIu64 " %s about the order of writes, which --evidence FILE lists.",
+             parts->lemmas, parts->lemmas == 1 ? "conclusion" : "conclusions");
+}
+
+/* A sentence that an argument has, too; names stand for themselves. */
+static void put_shared(struct iso_brief *brief, const struct line_parts *parts, const char *format)
+{
+    struct iso_text text = {0};
+    for (; *format; format++) {
+        if (*format != '%') {
+            iso_text_put_bytes(&text, format, 1);
+            continue;
+        }
+        char what = *++format;
+        iso_text_put(&text, what == 'B' ? "transaction " : "");
+        iso_text_put(&text, line_text(parts, what == 'B'   ? parts->tid
+                                             : what == 'N' ? parts->key
+                                             : what == 'E' ? parts->expected
+                                                           : parts->actual));
+    }
+    iso_text_put_bytes(&text, "", 1);
+    STEP(brief, "%s", text.bytes);
+    iso_text_release(&text);
 }
 
 static void put_change(struct iso_brief *brief, const struct line_parts *parts)
 {
-    const char *kind = parts->kind, *key = line_text(parts, parts->key);
-    const char *expected = line_text(parts, parts->expected),
-               *actual = line_text(parts, parts->actual);
+    const struct explain_change *change = explain_change_of(parts->kind);
     put_times(brief, parts, parts->tid, &parts->own);
-    if (!strcmp(kind, "missing"))
-        STEP(brief, "Its client wrote %s = %s; the change stream has no row for it.", key,
-             expected);
-    else if (!strcmp(kind, "unwritten"))
-        STEP(brief, "The change stream has a row %s = %s of it; its client wrote none.", key,
-             actual);
-    else if (!strcmp(kind, "value"))
-        STEP(brief, "Its client wrote %s = %s; the change stream says %s.", key, expected, actual);
-    else if (!strcmp(kind, "aborted"))
-        STEP(brief, "Its client saw it abort; the change stream has a row %s = %s of it.", key,
-             actual);
-    else if (!strcmp(kind, "before-image"))
-        STEP(brief, "Its row replaced %s = %s; the before image says %s.", key, expected, actual);
-    else if (!strcmp(kind, "gap"))
-        STEP(
-            brief,
-            "The stream says %s = %s, by a snapshot or a before image; the changes before it say otherwise.",
-            key, actual);
-    else
-        STEP(brief, "Its row arrived with %s = %s, and again with %s.", key, expected, actual);
+    put_shared(brief, parts, change->first);
+    put_shared(brief, parts, change->second);
 }
 
 static void put_state(struct iso_brief *brief, const struct line_parts *parts)
@@ -187,13 +318,13 @@ static void put_all(struct iso_brief *brief, const struct line_parts *parts)
         put_read(brief, parts);
         break;
     case ISO_ARGUE_TIMES:
-        put_order(brief, parts);
+        put_times_apart(brief, parts);
         break;
     case ISO_ARGUE_CHANGES:
         put_change(brief, parts);
         break;
     case ISO_ARGUE_ORDER:
-        STEP(brief, "Each of them had to come before the next, and the last before the first.");
+        put_cycle(brief, parts);
         break;
     }
     if (parts->difference)
@@ -208,24 +339,40 @@ static void put_all(struct iso_brief *brief, const struct line_parts *parts)
 
 /* ---- the whole ---- */
 
-bool iso_brief_init(struct iso_brief *brief, const char *line, size_t length)
+bool iso_brief_of(struct iso_brief *brief, const struct iso_reported *reported)
 {
     struct line_parts parts = {.tid = 0};
-    struct iso_text padded = {0};
     *brief = (struct iso_brief){.wrong = NULL};
-    iso_text_put_bytes(&padded, line, length);
-    memset(iso_text_reserve(&padded, ISO_JSON_PADDING), 0, ISO_JSON_PADDING);
-    bool is_violation = brief_read(&parts, brief, padded.bytes, length);
+    bool is_violation = brief_take(&parts, brief, reported);
     if (is_violation)
         put_all(brief, &parts);
     brief_read_release(&parts);
-    iso_text_release(&padded);
     return is_violation;
+}
+
+struct from_line {
+    struct iso_brief *brief;
+    bool is_violation;
+};
+
+static bool take_violation(void *context, const struct iso_reported *reported)
+{
+    struct from_line *from = context;
+    from->is_violation = iso_brief_of(from->brief, reported);
+    return true;
+}
+
+bool iso_brief_init(struct iso_brief *brief, const char *line, size_t length)
+{
+    struct from_line from = {.brief = brief};
+    *brief = (struct iso_brief){.wrong = NULL};
+    return brief_read_line(line, length, take_violation, &from) && from.is_violation;
 }
 
 void iso_brief_release(struct iso_brief *brief)
 {
     iso_text_release(&brief->text);
+    iso_free(brief->steps);
     *brief = (struct iso_brief){.wrong = NULL};
 }
 
@@ -322,20 +469,23 @@ void iso_brief_text(const struct iso_brief *brief, struct iso_text *text)
     iso_text_put(text, "\n\n");
 }
 
+static bool take_unlisted(void *context, const struct iso_reported *reported)
+{
+    const char *state = reported->head.state ? reported->head.state : "";
+    const struct iso_reported_atom *of =
+        reported->session.atoms ? &reported->session : &reported->key;
+    struct iso_text *text = context;
+    if (strcmp(state, "unlisted") || !reported->count || !of->atoms)
+        return true;
+    iso_text_format(text, "%s: %" PRIu64 " more of %s ", reported->axiom, reported->count,
+                    reported->session.atoms ? "session" : "key");
+    argue_put_atom(text, of->atoms, of->atom);
+    iso_text_put(text, ": not listed (--max-per-key N, 0 for all)\n\n");
+    return true;
+}
+
 bool iso_brief_unlisted(const char *line, size_t length, struct iso_text *text)
 {
-    struct iso_brief brief = {.wrong = NULL};
-    struct line_parts parts = {.count = 0};
-    brief_read(&parts, &brief, line, length);
-    bool is_one = !strcmp(brief.state, "unlisted") && parts.count;
-    if (is_one) {
-        uint32_t sentence = brief_text(
-            &brief, "%s: %" PRIu64 " more of %s %s: not listed (--max-per-key N, 0 for all)\n\n",
-            parts.axiom, parts.count, parts.session ? "session" : "key",
-            line_text(&parts, parts.session ? parts.session : parts.key));
-        iso_text_put(text, brief.text.bytes + sentence);
-    }
-    brief_read_release(&parts);
-    iso_brief_release(&brief);
-    return is_one;
+    size_t before = text->used;
+    return brief_read_line(line, length, take_unlisted, text) && text->used > before;
 }

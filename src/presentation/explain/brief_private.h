@@ -1,4 +1,4 @@
-/* A verdict line taken apart. Private to explain. */
+/* A reported violation as texts. Private to explain. */
 #pragma once
 
 #include "explain/brief.h"
@@ -8,14 +8,18 @@ struct line_times {
     uint32_t sts, cts;
 };
 
-/* The database's own name of a transaction's commit. */
+/* What is said of a transaction beside its times. */
 struct line_commit {
     uint32_t tid, words;
 };
 
-enum { LINE_COMMITS = 5 };
+/* One edge of a cycle; `key`: its name with its kind, "key x". */
+struct line_edge {
+    uint32_t from, to, key;
+    char type[8];
+};
 
-/* The members of a verdict line, as texts in `text` that end in NUL; 0: not said, or null. */
+/* The members of a violation, as texts in `text` that end in NUL; 0: not said, or null. */
 struct line_parts {
     struct iso_text text;
     char axiom[20], kind[20], doubtful[20], level[12];
@@ -25,26 +29,37 @@ struct line_parts {
     uint32_t session;          /* of what is not listed */
     uint64_t count;            /* how many these are; 0: it is no line of that kind */
     uint32_t key, expected, actual, writer_expected, writer_actual, cause, note, locations;
+    uint32_t guarantee;
     struct line_times own, of_expected, of_actual, of_other;
-    uint32_t read_at; /* the moment of a read */
-    bool inclusive, has_operation;
+    uint32_t read_at,
+        until; /* the moment of a read; with a choice of moments the first, the last */
+    bool inclusive, has_until, has_operation;
     uint64_t operation; /* of the first location */
-    uint32_t commit_count;
-    struct line_commit commits[LINE_COMMITS];
+    uint32_t commit_count, commit_capacity;
+    struct line_commit *commits;
+    uint32_t edge_count, edge_capacity;
+    struct line_edge *edges;
+    uint64_t lemmas;
 };
 
 void brief_read_release(struct line_parts *parts);
 
-/* False if the line is no violation's, or says nothing that has a name. Release in any case. */
-bool brief_read(struct line_parts *parts, struct iso_brief *brief, const char *line, size_t length);
+/* Takes the violation apart; false: it says nothing that has a name. Release in any case. */
+bool brief_take(struct line_parts *parts, struct iso_brief *brief,
+                const struct iso_reported *reported);
+
+/* Calls `take` with the violation that the line says; false if it says none. */
+bool brief_read_line(const char *line, size_t length,
+                     bool (*take)(void *context, const struct iso_reported *reported),
+                     void *context);
 
 static inline const char *line_text(const struct line_parts *parts, uint32_t offset)
 {
     return parts->text.bytes + offset;
 }
 
-/* " (xid 748, LSN 0/19282C0, 2026-01-02T03:04:05.678Z)" of the transaction of that name, or
- * nothing. */
+/* " (session 3, h.jsonl:7, xid 748, LSN 0/19282C0, 2026-01-02T03:04:05.678Z)" of the transaction of
+ * that name, as far as it is known; or nothing. */
 const char *line_commit(const struct line_parts *parts, uint32_t tid);
 
 /* A text of its own, from printf's format. */

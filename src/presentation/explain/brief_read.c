@@ -1,11 +1,13 @@
-/* From a verdict line to what its words need: texts as a person reads them. */
+/* From a reported violation to what its words need: texts as a person reads them. */
 #include <stdio.h>
 #include <string.h>
 
+#include "base/memory.h"
+#include "base/shown.h"
 #include "explain/argument_private.h"
 #include "explain/brief_private.h"
 #include "explain/difference.h"
-#include "verdict/reported.h"
+#include "explain/key_words.h"
 
 static uint32_t end_text(struct line_parts *parts, uint32_t offset)
 {
@@ -17,6 +19,16 @@ static uint32_t add_text(struct line_parts *parts, const char *text, size_t leng
 {
     uint32_t offset = (uint32_t)parts->text.used;
     argue_put_text(&parts->text, text, length);
+    return end_text(parts, offset);
+}
+
+/* Not as a name, which stands in quotes where it has spaces. */
+static uint32_t add_sentence(struct line_parts *parts, const char *sentence)
+{
+    uint32_t offset = (uint32_t)parts->text.used;
+    if (!sentence)
+        return 0;
+    iso_text_put_shown(&parts->text, sentence, strlen(sentence));
     return end_text(parts, offset);
 }
 
@@ -39,15 +51,20 @@ static uint32_t add_name(struct line_parts *parts, const struct iso_reported_ato
     return name->atoms && name->atom != ISO_ABSENT ? add_atom(parts, name) : 0;
 }
 
-static uint32_t add_value(struct line_parts *parts, const struct iso_reported_value *value)
+/* A column without a value is NULL. */
+static uint32_t add_value(struct line_parts *parts, const struct iso_reported_value *value,
+                          bool is_cell)
 {
     uint32_t offset = (uint32_t)parts->text.used;
+    bool is_absent = !value->count || value->elements[0] == ISO_ABSENT;
     if (!value->is_given)
         return 0;
     if (value->is_list)
         argue_put_list(&parts->text, value->atoms, value->elements, value->count);
+    else if (is_absent && is_cell)
+        iso_text_put(&parts->text, "NULL");
     else
-        argue_put_atom(&parts->text, value->atoms, value->count ? value->elements[0] : ISO_ABSENT);
+        argue_put_atom(&parts->text, value->atoms, is_absent ? ISO_ABSENT : value->elements[0]);
     return end_text(parts, offset);
 }
 
@@ -108,7 +125,10 @@ static void add_locations(struct line_parts *parts, const struct iso_reported *r
         iso_text_put(&parts->text, i ? ", " : "");
         put_location(parts, &reported->locations[i]);
     }
-    parts->locations = end_text(parts, first);
+    /* words say it beside each name */
+    bool is_said = reported->commit_count && reported->commits[0].words;
+    end_text(parts, first);
+    parts->locations = is_said ? 0 : first;
     parts->has_operation = reported->locations[0].operation != ISO_NONE;
     parts->operation = reported->locations[0].operation;
 }
@@ -118,13 +138,15 @@ static struct line_times add_times(struct line_parts *parts, const struct iso_re
     return (struct line_times){add_stamp(parts, times->sts), add_stamp(parts, times->cts)};
 }
 
-/* One commit: " (xid 748, LSN 0/19282C0, 2026-01-02T03:04:05.678Z)". */
+/* One commit: " (session 3, h.jsonl:7, xid 748, LSN 0/19282C0, 2026-01-02T03:04:05.678Z)". */
 static void add_commit(struct line_parts *parts, const struct iso_reported_commit *commit)
 {
     const char *const texts[] = {commit->xid, commit->lsn, commit->time}, *const before[] = {
                                                                               "xid ", "LSN ", ""};
     struct line_commit added = {add_name(parts, &commit->tid), (uint32_t)parts->text.used};
-    bool any = false;
+    bool any = commit->words;
+    iso_text_put(&parts->text, any ? " (" : "");
+    iso_text_put(&parts->text, any ? commit->words : "");
     for (int i = 0; i < 3; i++) {
         if (!*texts[i])
             continue;
@@ -135,8 +157,33 @@ static void add_commit(struct line_parts *parts, const struct iso_reported_commi
     }
     iso_text_put(&parts->text, any ? ")" : "");
     end_text(parts, 0);
-    if (added.tid && any && parts->commit_count < LINE_COMMITS)
-        parts->commits[parts->commit_count++] = added;
+    if (!added.tid || !any)
+        return;
+    ISO_GROW(parts->commits, parts->commit_count, parts->commit_capacity);
+    parts->commits[parts->commit_count++] = added;
+}
+
+static struct iso_json_text key_of(const struct iso_reported_atom *key,
+                                   char buffer[ISO_ATOM_TEXT_MAX])
+{
+    struct iso_json_text name;
+    name.at = iso_atom_text(key->atoms, key->atom, buffer, &name.length);
+    return name;
+}
+
+static void add_edge(struct line_parts *parts, const struct iso_reported_edge *from)
+{
+    char buffer[ISO_ATOM_TEXT_MAX];
+    struct line_edge edge = {.from = add_name(parts, &from->from),
+                             .to = add_name(parts, &from->to)};
+    snprintf(edge.type, sizeof edge.type, "%s", from->type);
+    if (from->key.atoms) {
+        edge.key = (uint32_t)parts->text.used;
+        explain_put_key(&parts->text, key_of(&from->key, buffer), argue_put_text);
+        end_text(parts, edge.key);
+    }
+    ISO_GROW(parts->edges, parts->edge_count, parts->edge_capacity);
+    parts->edges[parts->edge_count++] = edge;
 }
 
 const char *line_commit(const struct line_parts *parts, uint32_t tid)
@@ -166,65 +213,75 @@ static void add_words(struct line_parts *parts, struct iso_brief *brief,
     parts->by_deadline = head->by_deadline;
 }
 
-/* Takes the line apart; a member that it lacks has offset 0. */
+/* A member that is not said has offset 0. */
 static void add_all(struct line_parts *parts, const struct iso_reported *reported)
 {
+    char buffer[ISO_ATOM_TEXT_MAX];
+    bool is_cell = reported->key.atoms && explain_is_cell(key_of(&reported->key, buffer));
     add_tids(parts, reported);
     parts->key = reported->key.atoms ? add_atom(parts, &reported->key) : 0;
     parts->session = reported->session.atoms ? add_atom(parts, &reported->session) : 0;
     parts->count = reported->count;
-    parts->expected = add_value(parts, &reported->expected);
-    parts->actual = add_value(parts, &reported->actual);
+    parts->expected = add_value(parts, &reported->expected, is_cell);
+    parts->actual = add_value(parts, &reported->actual, is_cell);
     compare(parts, reported);
     parts->writer_expected = add_name(parts, &reported->writer_expected);
     parts->writer_actual = add_name(parts, &reported->writer_actual);
     parts->cause = add_name(parts, &reported->cause);
-    parts->note = reported->note ? add_text(parts, reported->note, strlen(reported->note)) : 0;
+    parts->note = add_sentence(parts, reported->note);
+    parts->guarantee = add_stamp(parts, reported->guarantee ? reported->guarantee : "");
     parts->own = add_times(parts, &reported->own);
     parts->of_expected = add_times(parts, &reported->moments.expected);
     parts->of_actual = add_times(parts, &reported->moments.actual);
     parts->of_other = add_times(parts, &reported->moments.other);
     parts->read_at = add_stamp(parts, reported->moments.read_at);
     parts->inclusive = reported->moments.inclusive;
+    parts->has_until = reported->moments.has_until;
+    parts->until = add_stamp(parts, reported->moments.until);
+    parts->lemmas = reported->lemmas;
+    for (uint32_t i = 0; i < reported->edge_count; i++)
+        add_edge(parts, &reported->edges[i]);
     for (uint32_t i = 0; i < reported->commit_count; i++)
         add_commit(parts, &reported->commits[i]);
     add_locations(parts, reported);
 }
 
-struct taking {
-    struct line_parts *parts;
-    struct iso_brief *brief;
-};
-
-static bool take_violation(void *context, const struct iso_reported *reported)
+bool brief_take(struct line_parts *parts, struct iso_brief *brief,
+                const struct iso_reported *reported)
 {
-    const struct taking *taking = context;
-    add_words(taking->parts, taking->brief, reported);
-    add_all(taking->parts, reported);
-    return true;
+    iso_text_put_bytes(&parts->text, "", 1); /* offset 0 */
+    add_words(parts, brief, reported);
+    add_all(parts, reported);
+    /* INT has kinds only where a query is judged, and is one kind of violation all the same */
+    bool has_kind = parts->kind[0] && strcmp(parts->axiom, "INT");
+    brief->wrong = iso_wrong_find(parts->axiom, has_kind ? parts->kind : NULL);
+    return brief->wrong && parts->tid;
 }
 
 void brief_read_release(struct line_parts *parts)
 {
     iso_text_release(&parts->text);
+    iso_free(parts->commits);
+    iso_free(parts->edges);
 }
 
-bool brief_read(struct line_parts *parts, struct iso_brief *brief, const char *line, size_t length)
+bool brief_read_line(const char *line, size_t length,
+                     bool (*take)(void *context, const struct iso_reported *reported),
+                     void *context)
 {
-    struct taking taking = {parts, brief};
-    struct iso_reported_sink sink = {.violation = take_violation, .context = &taking};
+    struct iso_reported_sink sink = {.violation = take, .context = context};
     struct iso_reported_object object;
+    struct iso_text padded = {0};
     struct iso_atoms atoms;
     iso_atoms_init(&atoms);
-    iso_text_put_bytes(&parts->text, "", 1); /* offset 0 */
+    iso_text_put_bytes(&padded, line, length);
+    memset(iso_text_reserve(&padded, ISO_JSON_PADDING), 0, ISO_JSON_PADDING);
     struct iso_reported_reader *reader = iso_reported_reader_new(&atoms, &sink);
-    iso_json_start(iso_reported_json(reader), line, length);
-    bool is_object = iso_reported_read(reader, &object) && object.is_violation &&
-                     iso_json_finish(iso_reported_json(reader));
+    iso_json_start(iso_reported_json(reader), padded.bytes, length);
+    bool is_violation = iso_reported_read(reader, &object) && object.is_violation &&
+                        iso_json_finish(iso_reported_json(reader));
     iso_reported_reader_free(reader);
     iso_atoms_release(&atoms);
-    if (!is_object)
-        return false;
-    brief->wrong = iso_wrong_find(parts->axiom, parts->kind[0] ? parts->kind : NULL);
-    return brief->wrong && parts->tid;
+    iso_text_release(&padded);
+    return is_violation;
 }

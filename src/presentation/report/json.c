@@ -1,8 +1,9 @@
 /* A verdict of timestamps as JSON. */
-
+#include <stdio.h>
 #include <string.h>
 
 #include "history/moment.h"
+#include "history/snapshot.h"
 #include "report/report_private.h"
 
 struct iso_reported_atom report_atom(const struct iso_history *history, iso_atom atom)
@@ -38,9 +39,8 @@ struct iso_reported_location report_location(const struct iso_history *history,
         .name = name,
         .length = name ? strlen(name) : 0,
         .position = iso_origin_offset(origin),
-        .operation = operation == ISO_NONE
-                         ? ISO_NONE
-                         : iso_report_operation_index(history, transaction, operation)};
+        .operation =
+            operation == ISO_NONE ? ISO_NONE : iso_history_step(history, transaction, operation)};
 }
 
 /* The timestamps of a transaction; none where it is ISO_NONE. */
@@ -79,8 +79,45 @@ static struct iso_reported_moments moments_of(const struct iso_verdict *verdict,
 
 enum { NOTE = 1024 };
 
-static void put_violation(struct iso_text *text, const struct iso_verdict *verdict,
-                          const struct iso_violation *violation)
+/* A snapshot with thousands of transactions in progress is cut; its ends distinguish it. */
+enum { SNAPSHOT_TEXT = 240 };
+
+static void snapshot_text(const struct iso_history *history, uint32_t snapshot,
+                          char text[SNAPSHOT_TEXT])
+{
+    iso_snapshot_text(history, &history->snapshots.list[snapshot], text, SNAPSHOT_TEXT);
+}
+
+/* Why two snapshots have no order. */
+static void describe_order(const struct iso_verdict *verdict, const struct iso_violation *violation,
+                           char *text, size_t size)
+{
+    const struct iso_history *history = verdict->history;
+    const struct iso_snapshot_violation *snapshot_violation =
+        &history->snapshots.violations[violation->snapshot_violation];
+    char earlier[SNAPSHOT_TEXT], later[SNAPSHOT_TEXT];
+    snapshot_text(history, snapshot_violation->earlier, earlier);
+    snapshot_text(history, snapshot_violation->later, later);
+    int used = snprintf(text, size, "snapshot %s does not see xid %llu, which snapshot %s sees",
+                        later, (unsigned long long)snapshot_violation->only_earlier, earlier);
+    if (snapshot_violation->only_later && used > 0 && (size_t)used < size)
+        snprintf(text + used, size - (size_t)used, "; xid %llu is the other way round",
+                 (unsigned long long)snapshot_violation->only_later);
+}
+
+/* NOCONFLICT: the first write of the key by the transaction, or ISO_NONE. */
+static uint32_t first_write(const struct iso_history *history, uint32_t transaction, uint32_t key)
+{
+    for (uint32_t o = history->txns.first_op[transaction];
+         o < history->txns.first_op[transaction + 1]; o++) {
+        if (history->ops.key[o] == key && iso_kind_writes(history->ops.kind[o]))
+            return o;
+    }
+    return ISO_NONE;
+}
+
+void report_violation(const struct iso_verdict *verdict, const struct iso_violation *violation,
+                      report_take *take, void *context)
 {
     const struct iso_history *history = verdict->history;
     bool has_values = violation->axiom == ISO_EXT || violation->axiom == ISO_INT,
@@ -107,17 +144,28 @@ static void put_violation(struct iso_text *text, const struct iso_verdict *verdi
         reported.writer_actual = report_tid(history, violation->writer_actual);
     }
     if (has_other)
-        locations[1] =
-            report_location(history, violation->other,
-                            violation->axiom == ISO_NOCONFLICT
-                                ? iso_report_first_write(history, violation->other, violation->key)
-                                : ISO_NONE);
+        locations[1] = report_location(history, violation->other,
+                                       violation->axiom == ISO_NOCONFLICT
+                                           ? first_write(history, violation->other, violation->key)
+                                           : ISO_NONE);
     if (violation->kind == ISO_SNAPSHOT_ORDER) {
-        iso_report_snapshot_order(verdict, violation, note, sizeof note);
+        describe_order(verdict, violation, note, sizeof note);
         reported.note = note;
     }
+    const uint32_t transactions[] = {violation->transaction, violation->other,
+                                     has_values ? violation->writer_expected : ISO_NONE,
+                                     has_values ? violation->writer_actual : ISO_NONE};
+    take(context, &reported, transactions, sizeof transactions / sizeof *transactions);
+}
+
+void report_put_object(void *context, const struct iso_reported *reported,
+                       const uint32_t *transactions, uint32_t count)
+{
+    struct iso_text *text = context;
+    (void)transactions;
+    (void)count;
     iso_text_put(text, "{");
-    iso_reported_put_members(text, &reported);
+    iso_reported_put_members(text, reported);
 }
 
 struct iso_reported_totals report_totals(const struct iso_history *history,
@@ -168,7 +216,7 @@ void iso_report_json(struct iso_output *output, const struct iso_verdict *verdic
     put_beginning(&text, verdict);
     for (uint32_t i = 0; i < verdict->violation_count; i++) {
         iso_text_put(&text, i ? "," : "");
-        put_violation(&text, verdict, &verdict->violations[i]);
+        report_violation(verdict, &verdict->violations[i], report_put_object, &text);
         report_write(output, &text);
     }
     report_write(output, &text);

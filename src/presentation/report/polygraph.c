@@ -68,9 +68,6 @@ struct report_cycle report_find_cycle(const struct iso_polygraph_report *report)
     cycle.edge_count = evidence->lemmas[lemma].edge_count;
     cycle.anomaly = iso_cycle_anomaly(evidence, lemma);
     cycle.guarantee = iso_cycle_guarantee(evidence, lemma);
-    for (uint32_t i = 0; i < cycle.edge_count; i++)
-        cycle.is_single |= iso_model_is_weak(evidence->model) &&
-                           evidence->edges[cycle.first_edge + i].kind == ISO_EDGE_RW;
     for (uint32_t i = 0; i + 1 < evidence->lemma_count; i++)
         cycle.lemmas +=
             evidence->lemmas[i].kind != ISO_LEMMA_VERSIONS; /* those the history says itself */

@@ -31,8 +31,8 @@ static struct iso_reported_location location_of(const struct iso_polygraph_repor
     return location;
 }
 
-static void put_finding(struct iso_text *text, const struct iso_polygraph_report *report,
-                        const struct iso_finding *finding)
+static void report_finding(const struct iso_polygraph_report *report,
+                           const struct iso_finding *finding, report_take *take, void *context)
 {
     const struct iso_history *history = report->history;
     uint32_t operation = finding->operation, parties = finding->other == ISO_NONE ? 1 : 2;
@@ -53,7 +53,7 @@ static void put_finding(struct iso_text *text, const struct iso_polygraph_report
         .actual = report_value(history, &actual),
         .locations = locations,
         .location_count = parties};
-    iso_reported_put_members(text, &reported);
+    take(context, &reported, (uint32_t[]){finding->transaction, finding->other}, 2);
 }
 
 static struct iso_reported_edge edge_of(const struct iso_history *history,
@@ -68,20 +68,23 @@ static struct iso_reported_edge edge_of(const struct iso_history *history,
 }
 
 /* The transactions of the cycle, where the edges leave them. */
-static void put_cycle(struct iso_text *text, const struct iso_polygraph_report *report)
+static void report_cycle_of(const struct iso_polygraph_report *report, report_take *take,
+                            void *context)
 {
     struct report_cycle cycle = report_find_cycle(report);
     struct iso_reported_atom *tids = iso_allocate(cycle.edge_count * sizeof *tids);
     struct iso_reported_edge *edges = iso_allocate(cycle.edge_count * sizeof *edges);
     struct iso_reported_location *locations = iso_allocate(cycle.edge_count * sizeof *locations);
-    uint32_t count = 0;
+    uint32_t *transactions = iso_allocate(cycle.edge_count * sizeof *transactions), count = 0;
     for (uint32_t i = 0; i < cycle.edge_count; i++) {
         const struct iso_edge *edge = report_cycle_edge(&cycle, i);
         if (!edge)
             continue;
-        tids[count] = report_tid(report->history, report_edge_from(edge));
+        transactions[count] = report_edge_from(edge);
+        tids[count] = report_tid(report->history, transactions[count]);
         edges[count] = edge_of(report->history, edge);
-        locations[count++] = location_of(report, report_edge_from(edge), ISO_NONE);
+        locations[count] = location_of(report, transactions[count], ISO_NONE);
+        count++;
     }
     struct iso_reported reported = {.axiom = "CYCLE",
                                     .kind = cycle.anomaly,
@@ -94,7 +97,8 @@ static void put_cycle(struct iso_text *text, const struct iso_polygraph_report *
                                     .lemmas = cycle.lemmas,
                                     .locations = locations,
                                     .location_count = count};
-    iso_reported_put_members(text, &reported);
+    take(context, &reported, transactions, count);
+    iso_free(transactions);
     iso_free(tids);
     iso_free(edges);
     iso_free(locations);
@@ -152,14 +156,14 @@ uint32_t iso_report_polygraph_listed(const struct iso_polygraph_report *report)
     return (most && findings > most ? most : findings) + (report->result->cycles ? 1 : 0);
 }
 
-static void put_violation(struct iso_text *text, const struct iso_polygraph_report *report,
-                          const struct iso_finding *findings, uint32_t count, uint32_t index)
+void report_order_violation(const struct iso_polygraph_report *report,
+                            const struct iso_finding *findings, uint32_t count, uint32_t index,
+                            report_take *take, void *context)
 {
-    iso_text_put(text, "{");
     if (index < count)
-        put_finding(text, report, &findings[index]);
+        report_finding(report, &findings[index], take, context);
     else
-        put_cycle(text, report);
+        report_cycle_of(report, take, context);
 }
 
 void iso_report_polygraph_violation(struct iso_text *text,
@@ -167,7 +171,7 @@ void iso_report_polygraph_violation(struct iso_text *text,
 {
     uint32_t count;
     struct iso_finding *findings = report_sorted_findings(report, &count);
-    put_violation(text, report, findings, count, index);
+    report_order_violation(report, findings, count, index, report_put_object, text);
     iso_free(findings);
 }
 
@@ -199,7 +203,7 @@ void iso_report_polygraph_json(struct iso_output *output, const struct iso_polyg
     put_beginning(&text, report);
     for (uint32_t i = 0; i < iso_report_polygraph_listed(report); i++) {
         iso_text_put(&text, i ? "," : "");
-        put_violation(&text, report, findings, count, i);
+        report_order_violation(report, findings, count, i, report_put_object, &text);
         report_write(output, &text);
     }
     iso_text_put(&text, "]");

@@ -66,19 +66,3 @@ void iso_report_levels_json(struct iso_output *output, const struct iso_levels_r
                             uint64_t peak_rss_bytes);
 void iso_report_levels_text(struct iso_output *output, const struct iso_levels_report *report,
                             bool quiet);
-
-/* "the snapshot 5:9:6 lacks xid 4, which ...": why two snapshots have no order. At most `size`
- * bytes. */
-void iso_report_snapshot_order(const struct iso_verdict *verdict,
-                               const struct iso_violation *violation, char *text, size_t size);
-
-/* Where an operation stands in its transaction, from 0. */
-static inline uint32_t iso_report_operation_index(const struct iso_history *history,
-                                                  uint32_t transaction, uint32_t operation)
-{
-    return iso_history_step(history, transaction, operation);
-}
-
-/* NOCONFLICT: the first write of the key by the transaction, or ISO_NONE. */
-uint32_t iso_report_first_write(const struct iso_history *history, uint32_t transaction,
-                                uint32_t key);

@@ -16,16 +16,27 @@ struct iso_reported_totals report_totals(const struct iso_history *history,
                                          const struct iso_verdict *reads);
 void report_write(struct iso_output *output, struct iso_text *text);
 
-/* Text: "3 keys"; an atom as a person writes it; "transaction 7 (session 2, h.jsonl:7, sts 41, cts
- * 44)"; "key x". */
+/* Takes a violation that was built for it, and the transactions that this names (ISO_NONE: none). */
+typedef void report_take(void *context, const struct iso_reported *reported,
+                         const uint32_t *transactions, uint32_t count);
+void report_violation(const struct iso_verdict *verdict, const struct iso_violation *violation,
+                      report_take *take, void *context);
+
+/* Takes it as a JSON object; the context is a struct iso_text. */
+report_take report_put_object;
+
+/* Takes it as a paragraph; the context is a struct report_words. */
+struct report_words {
+    struct iso_output *output;
+    const struct iso_history *history;
+    const char *level;
+};
+report_take report_put_words;
+void report_put_unlisted(struct iso_output *output, uint64_t unlisted, const char *how);
+
+/* Text: "3 keys". */
 void report_put_count(struct iso_output *output, uint64_t count, const char *singular,
                       const char *plural);
-void report_put_atom(struct iso_output *output, const struct iso_history *history, iso_atom atom);
-void report_put_value(struct iso_output *output, const struct iso_history *history,
-                      const struct iso_value *value);
-void report_put_transaction(struct iso_output *output, const struct iso_history *history,
-                            uint32_t transaction);
-void report_put_key(struct iso_output *output, const struct iso_history *history, uint32_t key);
 /* Whether, and what to do about it, the records leave to a change stream what they wrote. */
 void report_put_stream(struct iso_output *output, const struct iso_history *history);
 /* Records that are missing in its file, if that is known. */
@@ -44,10 +55,9 @@ struct iso_finding *report_sorted_findings(const struct iso_polygraph_report *re
 struct report_cycle {
     const struct iso_evidence *evidence;
     uint32_t first_edge, edge_count; /* of the lemma */
-    uint32_t start; /* the edge, from first_edge, that leads away from the smallest tid */
-    const char *anomaly;
+    uint32_t start;        /* the edge, from first_edge, that leads away from the smallest tid */
+    const char *anomaly;   /* NULL: no cycle, or none that has a name */
     const char *guarantee; /* of sessions, that alone is broken; or NULL */
-    bool is_single; /* at a weak level: one rw, G-single by Adya's names */ /* NULL: no cycle */
     uint32_t lemmas;
 };
 struct report_cycle report_find_cycle(const struct iso_polygraph_report *report);
@@ -66,3 +76,8 @@ static inline uint32_t report_edge_to(const struct iso_edge *edge)
 
 /* "wr", "ww", "rw", "so", "rt", "implied". */
 const char *report_edge_name(enum iso_edge_kind kind);
+
+/* Number `index` of the list: the findings, and then the cycle. */
+void report_order_violation(const struct iso_polygraph_report *report,
+                            const struct iso_finding *findings, uint32_t count, uint32_t index,
+                            report_take *take, void *context);

@@ -1,17 +1,13 @@
-#include <assert.h>
+/* A verdict for people: what can be said in numbers, and each violation in brief. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "base/memory.h"
 #include "base/shown.h"
-#include "explain/key_words.h"
-#include "explain/names.h"
+#include "explain/brief.h"
+#include "explain/value_text.h"
 #include "report/report_private.h"
-
-/* Long lists are cut in the middle of nowhere useful; what differs is mostly at their end. */
-enum { LIST_SHOWN = 20 };
-
-/* ---- pieces ---- */
 
 void report_put_count(struct iso_output *output, uint64_t count, const char *singular,
                       const char *plural)
@@ -19,315 +15,58 @@ void report_put_count(struct iso_output *output, uint64_t count, const char *sin
     iso_output_format(output, "%" PRIu64 " %s", count, count == 1 ? singular : plural);
 }
 
-/* An atom as a person writes it: control characters escaped as JSON does, quotes only where the
- * text needs them. */
-static void put_atom(struct iso_output *output, const struct iso_atoms *atoms, iso_atom atom)
-{
-    char buffer[ISO_ATOM_TEXT_MAX];
-    size_t length;
-    if (atom == ISO_ABSENT) {
-        iso_output_text(output, "nothing");
-        return;
-    }
-    const char *text = iso_atom_text(atoms, atom, buffer, &length);
-    bool plain = length > 0 && !(length == 7 && !memcmp(text, "nothing", 7));
-    for (size_t i = 0; i < length && plain; i++)
-        plain = (unsigned char)text[i] > 0x20 && text[i] != '"' && text[i] != '\\';
-    struct iso_text words = {0};
-    if (plain && iso_is_shown_as_it_is(text, length))
-        iso_text_put_bytes(&words, text, length);
-    else
-        iso_text_put_shown_string(&words, text, length);
-    iso_output_bytes(output, words.bytes, words.used);
-    iso_text_release(&words);
-}
+/* ---- one violation ---- */
 
-void report_put_atom(struct iso_output *output, const struct iso_history *history, iso_atom atom)
+/* "session 2, h.jsonl:7, aborted": what a report does not say of a transaction. */
+static const char *words_of(const struct iso_history *history, uint32_t transaction)
 {
-    put_atom(output, &history->atoms, atom);
-}
-
-void report_put_value(struct iso_output *output, const struct iso_history *history,
-                      const struct iso_value *value)
-{
-    if (!value->is_list) {
-        put_atom(output, value->atoms ? value->atoms : &history->atoms, value->atom);
-        return;
-    }
-    uint32_t first = value->count > LIST_SHOWN ? value->count - LIST_SHOWN : 0;
-    iso_output_char(output, '[');
-    if (first)
-        iso_output_format(output, "... %" PRIu32 " more, ", first);
-    for (uint32_t i = first; i < value->count; i++) {
-        if (i > first)
-            iso_output_text(output, ", ");
-        report_put_atom(output, history, iso_value_element(value, i));
-    }
-    iso_output_char(output, ']');
-}
-
-static void put_stamp(struct iso_output *output, const struct iso_history *history,
-                      const char *name, uint64_t timestamp)
-{
-    char text[ISO_STAMP_TEXT];
-    iso_history_stamp_text(history, timestamp, text);
-    iso_output_format(output, ", %s %s", name, text);
-}
-
-static void put_location(struct iso_output *output, const struct iso_history *history,
-                         uint32_t transaction)
-{
+    static const char *const statuses[] = {"", ", aborted", ", outcome unknown"};
     uint64_t origin = history->txns.origin[transaction];
     uint32_t input = iso_origin_input(origin);
     const char *name = input < history->inputs.count ? history->inputs.names[input] : "?";
-    struct iso_text shown = {0};
-    iso_text_put_shown(&shown, name, strlen(name));
-    iso_output_bytes(output, shown.bytes, shown.used);
-    iso_text_release(&shown);
-    iso_output_format(output, ":%" PRIu64, iso_origin_offset(origin));
+    struct iso_text text = {0};
+    iso_text_put(&text, "session ");
+    argue_put_atom(&text, &history->atoms,
+                   history->sessions.atom[history->txns.session[transaction]]);
+    iso_text_put(&text, ", ");
+    iso_text_put_shown(&text, name, strlen(name));
+    iso_text_format(&text, ":%" PRIu64 "%s", iso_origin_offset(origin),
+                    statuses[iso_status_of(history, transaction)]);
+    iso_text_put_bytes(&text, "", 1);
+    return text.bytes;
 }
 
-/* "transaction 7 (session 2, h.jsonl:7, sts 41, cts 44)" */
-void report_put_transaction(struct iso_output *output, const struct iso_history *history,
-                            uint32_t transaction)
+void report_put_words(void *context, const struct iso_reported *reported,
+                      const uint32_t *transactions, uint32_t count)
 {
-    uint8_t flags = history->txns.flags[transaction];
-    iso_output_text(output, "transaction ");
-    report_put_atom(output, history, history->txns.tid[transaction]);
-    iso_output_text(output, " (session ");
-    report_put_atom(output, history, history->sessions.atom[history->txns.session[transaction]]);
-    iso_output_text(output, ", ");
-    put_location(output, history, transaction);
-    if (flags & ISO_HAS_STS)
-        put_stamp(output, history, "sts", history->txns.sts[transaction]);
-    if (flags & ISO_HAS_CTS)
-        put_stamp(output, history, "cts", history->txns.cts[transaction]);
-    if (iso_status_of(history, transaction) != ISO_COMMITTED)
-        iso_output_text(output, iso_status_of(history, transaction) == ISO_ABORTED
-                                    ? ", aborted"
-                                    : ", outcome unknown");
-    iso_output_char(output, ')');
+    const struct report_words *words = context;
+    struct iso_reported said = *reported;
+    struct iso_reported_commit *commits = iso_allocate_zeroed(count, sizeof *commits);
+    struct iso_brief brief;
+    struct iso_text text = {0};
+    for (uint32_t i = 0; i < count; i++)
+        if (transactions[i] != ISO_NONE)
+            commits[said.commit_count++] =
+                (struct iso_reported_commit){.tid = report_tid(words->history, transactions[i]),
+                                             .words = words_of(words->history, transactions[i])};
+    said.commits = commits;
+    said.head.level = words->level;
+    if (iso_brief_of(&brief, &said))
+        iso_brief_text(&brief, &text);
+    report_write(words->output, &text);
+    for (uint32_t i = 0; i < said.commit_count; i++)
+        iso_free((void *)commits[i].words);
+    iso_free(commits);
+    iso_text_release(&text);
+    iso_brief_release(&brief);
 }
 
-void report_put_key(struct iso_output *output, const struct iso_history *history, uint32_t key)
+void report_put_unlisted(struct iso_output *output, uint64_t unlisted, const char *how)
 {
-    iso_output_text(output, "key ");
-    report_put_atom(output, history, history->keys.atom[key]);
-}
-
-/* ---- one violation ---- */
-
-static void put_writer(struct iso_output *output, const struct iso_history *history,
-                       uint32_t writer, const char *nobody)
-{
-    if (writer == ISO_NONE) {
-        iso_output_text(output, nobody);
-    } else {
-        iso_output_text(output, ", written by ");
-        report_put_transaction(output, history, writer);
-    }
-}
-
-static bool is_nothing(const struct iso_value *value)
-{
-    return value->is_list ? value->count == 0 : value->atom == ISO_ABSENT;
-}
-
-/* Says of a value without a writer where it comes from, behind the value. */
-static const char *put_nobody(const struct iso_violation *violation)
-{
-    if (violation->axiom == ISO_INT || is_nothing(&violation->actual))
-        return "";
-    return violation->kind == ISO_UNCOMMITTED ? ", which nobody wrote" : ", the initial value";
-}
-
-/* A column without a value is NULL. */
-static void put_read_value(struct iso_output *output, const struct iso_history *history,
-                           const struct iso_value *value, bool is_cell)
-{
-    if (is_cell && is_nothing(value))
-        iso_output_text(output, "NULL");
-    else
-        report_put_value(output, history, value);
-}
-
-static void put_values(struct iso_output *output, const struct iso_history *history,
-                       const struct iso_violation *violation)
-{
-    char buffer[ISO_ATOM_TEXT_MAX];
-    struct iso_json_text key;
-    key.at =
-        iso_atom_text(&history->atoms, history->keys.atom[violation->key], buffer, &key.length);
-    bool is_cell = explain_is_cell(key);
-    iso_output_text(output, "    expected: ");
-    put_read_value(output, history, &violation->expected, is_cell);
-    put_writer(output, history, violation->writer_expected,
-               violation->axiom == ISO_INT ? ", what the transaction itself last read or wrote"
-                                           : ", the initial value");
-    iso_output_text(output, "\n    read:     ");
-    put_read_value(output, history, &violation->actual, is_cell);
-    put_writer(output, history, violation->writer_actual, put_nobody(violation));
-    iso_output_char(output, '\n');
-}
-
-/* Levels at which a read has to know of writers, and no snapshot says which. */
-static bool is_about_knowledge(enum iso_level level)
-{
-    return iso_level_row(level)->shape == ISO_SHAPE_ARBITRATION && level != ISO_RC;
-}
-
-/* One sentence: why the read is wrong at the level it was judged at. */
-static const char *explain_read(const struct iso_violation *violation, enum iso_level level)
-{
-    switch (violation->kind) {
-    case ISO_UNCOMMITTED:
-        return violation->writer_actual == ISO_NONE
-                   ? "No transaction here wrote it: an unrecorded writer, or a missing --initial-file?"
-                   : "Its writer did not commit, so nobody may see what it wrote.";
-    case ISO_INTERMEDIATE:
-        return "Its writer wrote the key again before it committed; nobody else may see what it wrote first.";
-    case ISO_FUTURE:
-        return level == ISO_SER || is_about_knowledge(level)
-                   ? "Its writer committed after this transaction, so it comes later in the order."
-               : level == ISO_RC
-                   ? "Its writer committed after the last moment that this read may have had."
-                   : "Its writer committed after the snapshot that this read should come from.";
-    case ISO_ABSENT_READ:
-        return "The read found nothing, although a version was there.";
-    case ISO_MISSING_ROW:
-        return "The row was there and lies within the bounds of the row set, which does not contain it: a phantom.";
-    case ISO_EXTRA_ROW:
-        return "The row set contains a row that was not there, or that does not match.";
-    case ISO_AGGREGATE:
-        return "The rows that were there and match give another value.";
-    default:
-        return is_about_knowledge(level)
-                   ? "An older version than one whose writer its transaction had to know of."
-               : level == ISO_SER
-                   ? "An older version: a newer one was committed before this transaction committed."
-               : level == ISO_RC
-                   ? "An older version: a newer one was committed before the first moment left to this read."
-               : level == ISO_STALE_READS
-                   ? "No moment up to its start has this version and all that the transaction read before it."
-                   : "An older version: a newer one was committed before the snapshot of this read.";
-    }
-}
-
-/* The moments that the read had to choose from. */
-static void put_moments(struct iso_output *output, const struct iso_verdict *verdict,
-                        const struct iso_violation *violation)
-{
-    char first[ISO_STAMP_TEXT], last[ISO_STAMP_TEXT];
-    bool is_past = verdict->level == ISO_STALE_READS;
-    iso_history_stamp_text(verdict->history, violation->first_moment, first);
-    iso_history_stamp_text(verdict->history, violation->last_moment, last);
-    if (is_past || violation->first_moment == violation->last_moment)
-        iso_output_format(output, "    moments:  %s%s\n", is_past ? "up to " : "", first);
-    else if (violation->last_moment == UINT64_MAX)
-        iso_output_format(output, "    moments:  from %s on\n", first);
-    else
-        iso_output_format(output, "    moments:  from %s to %s\n", first, last);
-}
-
-static void put_read(struct iso_output *output, const struct iso_verdict *verdict,
-                     const struct iso_violation *violation)
-{
-    const struct iso_history *history = verdict->history;
-    bool external = violation->axiom == ISO_EXT;
-    report_put_transaction(output, history, violation->transaction);
-    iso_output_text(output, " read ");
-    report_put_key(output, history, violation->key);
-    if (violation->operation != ISO_NONE)
-        iso_output_format(
-            output, " in its operation %" PRIu32,
-            iso_report_operation_index(history, violation->transaction, violation->operation) + 1);
-    iso_output_char(output, '\n');
-    put_values(output, history, violation);
-    if (violation->has_moments)
-        put_moments(output, verdict, violation);
-    iso_output_format(output, "    %s\n",
-                      external
-                          ? explain_read(violation, verdict->level)
-                          : "A transaction must read again what it last read or wrote of a key.");
-}
-
-static void put_conflict(struct iso_output *output, const struct iso_history *history,
-                         const struct iso_violation *violation)
-{
-    report_put_transaction(output, history, violation->transaction);
-    iso_output_text(output, " and\n    ");
-    report_put_transaction(output, history, violation->other);
-    iso_output_text(output, " both wrote ");
-    report_put_key(output, history, violation->key);
-    iso_output_text(
-        output,
-        "\n    Both committed: one of the two updates may be lost. --explain says what each had read.\n");
-}
-
-static void put_session(struct iso_output *output, const struct iso_verdict *verdict,
-                        const struct iso_violation *violation)
-{
-    const struct iso_history *history = verdict->history;
-    report_put_transaction(output, history, violation->transaction);
-    iso_output_text(output, verdict->level == ISO_SER || is_about_knowledge(verdict->level)
-                                ? " stands in the commit order before\n    "
-                                : " starts before the commit of\n    ");
-    report_put_transaction(output, history, violation->other);
-    iso_output_text(output, ", an earlier one of the same session\n");
-}
-
-static void put_timestamp(struct iso_output *output, const struct iso_verdict *verdict,
-                          const struct iso_violation *violation)
-{
-    const struct iso_history *history = verdict->history;
-    char note[1024];
-    switch (violation->kind) {
-    case ISO_SNAPSHOT_ORDER:
-        report_put_transaction(output, history, violation->transaction);
-        iso_report_snapshot_order(verdict, violation, note, sizeof note);
-        iso_output_format(output, " owns the later one\n    %s\n", note);
-        break;
-    case ISO_SHARED_CTS:
-        report_put_transaction(output, history, violation->transaction);
-        iso_output_text(output, " and\n    ");
-        report_put_transaction(output, history, violation->other);
-        iso_output_text(output, "\n    Nothing says which of them comes first.\n");
-        break;
-    case ISO_CTS_CYCLE:
-        report_put_transaction(output, history, violation->transaction);
-        iso_output_text(output, "\n    It must come before and after others with the same cts.\n");
-        break;
-    default:
-        report_put_transaction(output, history, violation->transaction);
-        iso_output_text(
-            output,
-            "\n    The rule is sts <= ots <= cts, and sts < cts where something is written.\n");
-    }
-}
-
-static void put_violation(struct iso_output *output, const struct iso_verdict *verdict,
-                          const struct iso_violation *violation)
-{
-    const char *axiom = iso_axiom_name(violation->axiom);
-    bool has_kinds = violation->axiom == ISO_EXT || violation->axiom == ISO_TIMESTAMP;
-    const struct iso_wrong *wrong =
-        iso_wrong_find(axiom, has_kinds ? iso_violation_kind_name(violation->kind) : NULL);
-    assert(wrong);
-    iso_output_format(output, "\n%s: %s\n    ", axiom,
-                      iso_wrong_name(wrong, violation->writer_actual != ISO_NONE));
-    switch (violation->axiom) {
-    case ISO_TIMESTAMP:
-        put_timestamp(output, verdict, violation);
-        break;
-    case ISO_SESSION:
-        put_session(output, verdict, violation);
-        break;
-    case ISO_NOCONFLICT:
-        put_conflict(output, verdict->history, violation);
-        break;
-    default:
-        put_read(output, verdict, violation);
-    }
+    if (!unlisted)
+        return;
+    report_put_count(output, unlisted, "more violation is", "more violations are");
+    iso_output_format(output, " not listed (--max-violations N%s, 0 for all)\n", how);
 }
 
 /* ---- the whole ---- */
@@ -512,15 +251,11 @@ void iso_report_text(struct iso_output *output, const struct iso_verdict *verdic
     if (quiet)
         return;
     put_gaps(output, verdict);
+    struct report_words words = {output, verdict->history, iso_level_name(verdict->level)};
+    bool is_cut = verdict->limit && verdict->violation_count == verdict->limit;
+    iso_output_text(output, verdict->violation_count ? "\n" : "");
     for (uint32_t i = 0; i < verdict->violation_count; i++)
-        put_violation(output, verdict, &verdict->violations[i]);
-    uint64_t unlisted = found(verdict) - verdict->violation_count;
-    if (unlisted) {
-        iso_output_char(output, '\n');
-        report_put_count(output, unlisted, "more violation is", "more violations are");
-        iso_output_text(output,
-                        verdict->limit && verdict->violation_count == verdict->limit
-                            ? " not listed (--max-violations N, 0 for all)\n"
-                            : " not listed (--max-violations N, --max-per-key N, 0 for all)\n");
-    }
+        report_violation(verdict, &verdict->violations[i], report_put_words, &words);
+    report_put_unlisted(output, found(verdict) - verdict->violation_count,
+                        is_cut ? "" : ", --max-per-key N");
 }

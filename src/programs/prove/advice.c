@@ -25,46 +25,29 @@ static bool same(const struct iso_prove_program *program, uint32_t a, uint32_t b
         return a == b;
     const struct iso_prove_expression *x = &program->expressions.list[a],
                                       *y = &program->expressions.list[b];
-    if (x->op != y->op || x->value != y->value)
+    bool is_named = x->op == ISO_PROVE_LOCAL || x->op == ISO_PROVE_INPUT || x->op == ISO_PROVE_READ;
+    uint32_t left[3], right[3], count = iso_prove_operands(x, left);
+    if (x->op != y->op || x->value != y->value || x->op >= ISO_PROVE_CHOOSE ||
+        (is_named && x->a != y->a) || (x->op == ISO_PROVE_READ && x->c != y->c))
         return false;
-    switch (x->op) {
-    case ISO_PROVE_CONSTANT:
-        return true;
-    case ISO_PROVE_LOCAL:
-    case ISO_PROVE_INPUT:
-        return x->a == y->a;
-    case ISO_PROVE_READ:
-        return x->a == y->a && x->c == y->c && same(program, x->b, y->b);
-    case ISO_PROVE_NOT:
-    case ISO_PROVE_NEGATE:
-        return same(program, x->a, y->a);
-    default:
-        return x->op < ISO_PROVE_CHOOSE && same(program, x->a, y->a) && same(program, x->b, y->b);
-    }
+    iso_prove_operands(y, right);
+    for (uint32_t i = 0; i < count; i++)
+        if (!same(program, left[i], right[i]))
+            return false;
+    return true;
 }
 
 /* Something bound by a quantifier is in it: then it is of no use before the statement. */
 static bool is_bound(const struct search *search, uint32_t expression)
 {
     const struct iso_prove_expression *node = &search->program->expressions.list[expression];
-    switch (node->op) {
-    case ISO_PROVE_CONSTANT:
-    case ISO_PROVE_INPUT:
-        return false;
-    case ISO_PROVE_LOCAL:
-        for (uint32_t i = 0; i < search->bound_count; i++)
-            if (search->bound[i] == node->a)
-                return true;
-        return false;
-    case ISO_PROVE_READ:
-        return is_bound(search, node->b);
-    case ISO_PROVE_NOT:
-    case ISO_PROVE_NEGATE:
-        return is_bound(search, node->a);
-    default:
-        return node->op >= ISO_PROVE_CHOOSE || is_bound(search, node->a) ||
-               is_bound(search, node->b);
-    }
+    uint32_t operands[3], count = iso_prove_operands(node, operands);
+    bool bound = node->op >= ISO_PROVE_CHOOSE;
+    for (uint32_t i = 0; node->op == ISO_PROVE_LOCAL && i < search->bound_count; i++)
+        bound |= search->bound[i] == node->a;
+    for (uint32_t i = 0; i < count && !bound; i++)
+        bound = is_bound(search, operands[i]);
+    return bound;
 }
 
 static void add_candidate(struct search *search, uint32_t table, uint32_t index)
@@ -88,33 +71,17 @@ static void look_at(struct search *search, uint32_t expression)
     if (expression == ISO_NONE)
         return;
     const struct iso_prove_expression *node = &search->program->expressions.list[expression];
-    switch (node->op) {
-    case ISO_PROVE_CONSTANT:
-    case ISO_PROVE_LOCAL:
-    case ISO_PROVE_INPUT:
+    uint32_t operands[3], count = iso_prove_operands(node, operands);
+    bool binds = node->op >= ISO_PROVE_SUM;
+    if (binds && search->bound_count == BOUND)
         return;
-    case ISO_PROVE_READ:
-        look_at(search, node->b);
-        add_candidate(search, node->a, node->b);
-        return;
-    case ISO_PROVE_NOT:
-    case ISO_PROVE_NEGATE:
-        look_at(search, node->a);
-        return;
-    default:
-        break;
-    }
-    bool quantifier = node->op >= ISO_PROVE_SUM;
-    if (!quantifier)
-        look_at(search, node->a);
-    look_at(search, node->b);
-    if (node->op >= ISO_PROVE_CHOOSE && !quantifier)
-        look_at(search, node->c);
-    if (quantifier && search->bound_count < BOUND) {
+    if (binds)
         search->bound[search->bound_count++] = node->a;
-        look_at(search, node->d);
-        search->bound_count--;
-    }
+    for (uint32_t i = 0; i < count; i++)
+        look_at(search, operands[i]);
+    search->bound_count -= binds;
+    if (node->op == ISO_PROVE_READ)
+        add_candidate(search, node->a, node->b);
 }
 
 static void look_through(struct search *search, uint32_t step)

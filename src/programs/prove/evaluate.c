@@ -118,26 +118,12 @@ bool prove_is_fixed(const struct machine *machine, uint32_t expression)
 {
     assert(expression < machine->program->expressions.count);
     const struct iso_prove_expression *node = &machine->program->expressions.list[expression];
-    switch (node->op) {
-    case ISO_PROVE_CONSTANT:
-        return true;
-    case ISO_PROVE_LOCAL:
-        return !machine->varies[node->a];
-    case ISO_PROVE_INPUT:
-    case ISO_PROVE_READ:
-        return false;
-    case ISO_PROVE_NOT:
-    case ISO_PROVE_NEGATE:
-        return prove_is_fixed(machine, node->a);
-    case ISO_PROVE_CHOOSE:
-        return prove_is_fixed(machine, node->a) && prove_is_fixed(machine, node->b) &&
-               prove_is_fixed(machine, node->c);
-    default:
-        if (node->op >= ISO_PROVE_SUM)
-            return prove_is_fixed(machine, node->b) && prove_is_fixed(machine, node->c) &&
-                   prove_is_fixed(machine, node->d);
-        return prove_is_fixed(machine, node->a) && prove_is_fixed(machine, node->b);
-    }
+    uint32_t operands[3], count = iso_prove_operands(node, operands);
+    bool fixed = node->op != ISO_PROVE_INPUT && node->op != ISO_PROVE_READ &&
+                 (node->op != ISO_PROVE_LOCAL || !machine->varies[node->a]);
+    for (uint32_t i = 0; i < count && fixed; i++)
+        fixed = prove_is_fixed(machine, operands[i]);
+    return fixed;
 }
 
 /* The condition that an index is of this table; a constant one that is not is refused, another one

@@ -335,31 +335,13 @@ static bool perhaps(uint32_t index, uint32_t count)
 static void validate_expression(const struct iso_prove_program *program,
                                 const struct iso_prove_expression *node)
 {
-    uint32_t count = program->expressions.count;
-    (void)count;
-    switch (node->op) {
-    case ISO_PROVE_CONSTANT:
-    case ISO_PROVE_LOCAL:
-        break;
-    case ISO_PROVE_INPUT:
-        assert(known(node->a, program->inputs.count));
-        break;
-    case ISO_PROVE_READ:
-        assert(known(node->a, program->tables.count) && known(node->b, count));
-        assert(node->c < program->tables.list[node->a].columns);
-        break;
-    case ISO_PROVE_NOT:
-    case ISO_PROVE_NEGATE:
-        assert(known(node->a, count));
-        break;
-    case ISO_PROVE_CHOOSE:
-        assert(known(node->a, count) && known(node->b, count) && known(node->c, count));
-        break;
-    default:
-        assert(node->op >= ISO_PROVE_SUM || known(node->a, count));
-        assert(known(node->b, count) &&
-               (node->op < ISO_PROVE_SUM || (known(node->c, count) && known(node->d, count))));
-    }
+    uint32_t operands[3], count = iso_prove_operands(node, operands);
+    for (uint32_t i = 0; i < count; i++)
+        assert(known(operands[i], program->expressions.count));
+    assert(node->op != ISO_PROVE_INPUT || known(node->a, program->inputs.count));
+    assert(node->op != ISO_PROVE_READ || (known(node->a, program->tables.count) &&
+                                          node->c < program->tables.list[node->a].columns));
+    (void)program;
 }
 
 static void validate_step(const struct iso_prove_program *program,

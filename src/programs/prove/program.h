@@ -249,6 +249,19 @@ void iso_prove_append(struct iso_prove_program *program, struct iso_prove_block 
 void iso_prove_program_finish(struct iso_prove_program *program);
 void iso_prove_program_validate(const struct iso_prove_program *program);
 
+/* The expressions that this one is made of, in the order in which they are read; how many. */
+static inline uint32_t iso_prove_operands(const struct iso_prove_expression *node,
+                                          uint32_t operands[3])
+{
+    bool binds = node->op >= ISO_PROVE_SUM, reads = node->op == ISO_PROVE_READ;
+    operands[0] = binds || reads ? node->b : node->a;
+    operands[1] = binds ? node->c : node->b;
+    operands[2] = binds ? node->d : node->c;
+    if (node->op < ISO_PROVE_READ)
+        return 0;
+    return node->op <= ISO_PROVE_NEGATE ? 1 : node->op < ISO_PROVE_CHOOSE ? 2 : 3;
+}
+
 /* The table that a cell is of. */
 static inline const struct iso_prove_table *
 iso_prove_table_of(const struct iso_prove_program *program, uint32_t cell)

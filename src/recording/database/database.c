@@ -225,11 +225,6 @@ const char *iso_database_value(const struct iso_database *database, uint32_t row
     return text_at(&database->rows, ((size_t)row + 1) * database->rows.columns + column);
 }
 
-const char *iso_database_column(const struct iso_database *database, uint32_t column)
-{
-    return text_at(&database->rows, column);
-}
-
 const char *iso_database_ask(struct iso_database *database, const char *sql)
 {
     bool is_done = iso_database_execute(database, sql) == ISO_SQL_DONE;
@@ -239,16 +234,6 @@ const char *iso_database_ask(struct iso_database *database, const char *sql)
 const char *iso_database_message(const struct iso_database *database)
 {
     return database->failure.message;
-}
-
-const char *iso_database_state(const struct iso_database *database)
-{
-    return database->failure.state;
-}
-
-unsigned iso_database_error_number(const struct iso_database *database)
-{
-    return database->failure.number;
 }
 
 /* PostgreSQL: a class of SQLSTATE, lock_not_available, query_canceled, unique_violation. MySQL:

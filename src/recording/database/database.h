@@ -86,16 +86,12 @@ uint32_t iso_database_columns(const struct iso_database *database);
 uint64_t iso_database_affected(const struct iso_database *database);
 /* A value as text, with NUL; NULL: SQL's NULL. */
 const char *iso_database_value(const struct iso_database *database, uint32_t row, uint32_t column);
-const char *iso_database_column(const struct iso_database *database, uint32_t column);
 
 /* The first value of a query's first row; NULL: none, NULL, or it failed. */
 const char *iso_database_ask(struct iso_database *database, const char *sql);
 
 /* Message of the last statement that was refused or lost, in one line. */
 const char *iso_database_message(const struct iso_database *database);
-/* SQLSTATE, "" if there is none */
-const char *iso_database_state(const struct iso_database *database);
-unsigned iso_database_error_number(const struct iso_database *database); /* MySQL's; else 0 */
 
 /* Whether the refusal is one that isolation is made of: a conflict, a deadlock, a wait that took
  * too long. */

@@ -373,6 +373,19 @@ static void explain_sql(struct app *app, const char *sql)
     iso_text_release(&text);
 }
 
+static enum iso_status serve_as_asked(struct app *app, void *target, const struct cli_texts *files)
+{
+    struct proxy *proxy = target;
+    if (files->count)
+        return iso_error_set(&app->error, ISO_BAD_INPUT,
+                             "%s: isochron-proxy reads no files; expected options only",
+                             files->items[0]);
+    if (!proxy->explain_sql)
+        return serve(app, proxy);
+    explain_sql(app, proxy->explain_sql);
+    return ISO_OK;
+}
+
 static enum iso_status run_serve(struct app *app, int count, char **arguments)
 {
     long processors = sysconf(_SC_NPROCESSORS_ONLN);
@@ -382,22 +395,7 @@ static enum iso_status run_serve(struct app *app, int count, char **arguments)
                           .threads = (uint32_t)(processors < 1            ? 1
                                                 : processors > LOOPS_MOST ? LOOPS_MOST
                                                                           : processors)};
-    struct cli_texts files = {0};
-    bool done;
-    enum iso_status status = cli_parse(app, count, arguments, &proxy, &files, &done);
-    if (status == ISO_OK && !done && files.count)
-        status = iso_error_set(&app->error, ISO_BAD_INPUT,
-                               "%s: isochron-proxy reads no files; expected options only",
-                               files.items[0]);
-    if (status == ISO_OK && !done && proxy.explain_sql)
-        explain_sql(app, proxy.explain_sql);
-    else if (status == ISO_OK && !done)
-        status = serve(app, &proxy);
-    cli_texts_release(&proxy.properties);
-    cli_texts_release(&proxy.tables);
-    cli_texts_release(&proxy.listen_names);
-    cli_texts_release(&files);
-    return status;
+    return cli_run(app, count, arguments, &proxy, serve_as_asked);
 }
 
 const struct cli_command proxy_serve = {

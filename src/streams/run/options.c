@@ -36,16 +36,10 @@ uint64_t run_stream_grace(const struct run_stream_options *options)
     return options->grace == RUN_GRACE_NOT_GIVEN ? DEFAULT_GRACE : options->grace;
 }
 
-void run_stream_options_settle(struct run_stream_options *options)
+void run_stream_options_finalize(struct run_stream_options *options)
 {
     if (!options->final_only_given && !options->out && !options->state && isatty(STDOUT_FILENO))
         options->final_only = true;
-}
-
-void run_stream_options_release(struct run_stream_options *options)
-{
-    cli_texts_release(&options->sources);
-    cli_texts_release(&options->properties);
 }
 
 struct iso_polygraph_options run_stream_polygraph(const struct run_stream_options *options)

@@ -162,8 +162,7 @@ static inline enum iso_level run_stream_level(const struct run_stream_options *o
 void run_stream_options_init(struct run_stream_options *options);
 /* Once they are parsed: a terminal shows only what is final, unless the options say otherwise. What
  * goes to a file, a topic or a run with a state does not depend on a terminal. */
-void run_stream_options_settle(struct run_stream_options *options);
-void run_stream_options_release(struct run_stream_options *options);
+void run_stream_options_finalize(struct run_stream_options *options);
 
 /* Options for polygraph, but for the model. */
 struct iso_polygraph_options run_stream_polygraph(const struct run_stream_options *options);

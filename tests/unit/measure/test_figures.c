@@ -149,20 +149,18 @@ static void csv_quotes_and_svg_draws(void **state)
 
 static void percentiles_are_close(void **state)
 {
-    struct iso_histogram *histogram = calloc(1, sizeof *histogram), *half = calloc(1, sizeof *half);
+    struct iso_histogram *histogram = calloc(1, sizeof *histogram);
     (void)state;
     for (uint64_t i = 1; i <= 100000; i++)
-        iso_histogram_add(i % 2 ? histogram : half, i * 1000, 1);
-    iso_histogram_merge(histogram, half);
+        iso_histogram_add(histogram, i * 1000, 1);
     for (double share = 0.01; share < 1; share += 0.01) {
         double exact = share * 1e8, found = (double)iso_histogram_percentile(histogram, share);
         assert_true(fabs(found / exact - 1) < 0.033);
     }
     assert_int_equal(iso_histogram_percentile(histogram, 1), 100000000);
-    iso_histogram_add(half, UINT64_MAX, 1);
-    assert_true(iso_histogram_percentile(half, 1) == UINT64_MAX);
+    iso_histogram_add(histogram, UINT64_MAX, 1);
+    assert_true(iso_histogram_percentile(histogram, 1) == UINT64_MAX);
     free(histogram);
-    free(half);
 }
 
 int main(void)
