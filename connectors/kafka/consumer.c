@@ -117,8 +117,8 @@ struct iso_kafka_consumer *iso_kafka_consumer_new(const struct iso_kafka_consume
     kafka_consumer_set_identity(consumer, options->properties);
     kafka_waker_init(&consumer->waker, consumer->client.handle);
     copy_options(consumer, options);
-    consumer->raw = iso_allocate(BATCH_MESSAGES * sizeof *consumer->raw);
-    consumer->messages = iso_allocate(BATCH_MESSAGES * sizeof *consumer->messages);
+    consumer->batch.raw = iso_allocate(BATCH_MESSAGES * sizeof *consumer->batch.raw);
+    consumer->batch.messages = iso_allocate(BATCH_MESSAGES * sizeof *consumer->batch.messages);
     if (!kafka_consumer_open_wakeup_fd(consumer))
         iso_error_set(error, ISO_FAILED, "no file descriptor is left: %s", strerror(errno));
     else
@@ -136,9 +136,9 @@ out:
 
 static void release_batch(struct iso_kafka_consumer *consumer)
 {
-    consumer->filled = 0;
+    consumer->batch.filled = 0;
     for (uint32_t i = 0; i < consumer->partition_count; i++)
-        iso_kafka_buffer_free_taken(&consumer->supplies[i].buffer);
+        iso_kafka_buffer_free_taken(&consumer->parts[i].supply.buffer);
 }
 
 void iso_kafka_consumer_free(struct iso_kafka_consumer *consumer)
@@ -149,7 +149,7 @@ void iso_kafka_consumer_free(struct iso_kafka_consumer *consumer)
     kafka_waker_release(&consumer->waker);
     release_batch(consumer);
     for (uint32_t i = 0; i < consumer->partition_count; i++)
-        rd_kafka_consume_stop(consumer->topics[consumer->topic_of[i]].handle,
+        rd_kafka_consume_stop(consumer->topics[consumer->parts[i].topic].handle,
                               consumer->partitions[i].partition);
     for (uint32_t i = 0; i < consumer->topic_count; i++) {
         if (consumer->topics[i].handle)
@@ -169,20 +169,17 @@ void iso_kafka_consumer_free(struct iso_kafka_consumer *consumer)
     iso_free(consumer->positions);
     iso_free(consumer->topics);
     iso_free(consumer->partitions);
-    iso_free(consumer->gaps);
-    iso_free(consumer->supplies);
-    iso_free(consumer->memories);
-    iso_free(consumer->topic_of);
-    iso_free(consumer->raw);
-    iso_free(consumer->messages);
-    iso_free(consumer->headers);
+    iso_free(consumer->parts);
+    iso_free(consumer->batch.raw);
+    iso_free(consumer->batch.messages);
+    iso_free(consumer->batch.headers);
     iso_free(consumer);
 }
 
 void kafka_consumer_doubt(struct iso_kafka_consumer *consumer)
 {
     for (uint32_t i = 0; i < consumer->partition_count; i++)
-        consumer->gaps[i].confirmed = 0;
+        consumer->parts[i].gaps.confirmed = 0;
     consumer->identity.sign = true;
     kafka_consumer_doubt_liveness(consumer);
 }
@@ -191,14 +188,14 @@ void kafka_consumer_doubt(struct iso_kafka_consumer *consumer)
  * they are asked for again. */
 static bool is_real_hole(struct iso_kafka_consumer *consumer, uint32_t index, int64_t found)
 {
-    struct gaps *gaps = &consumer->gaps[index];
-    rd_kafka_topic_t *topic = consumer->topics[consumer->topic_of[index]].handle;
+    struct gaps *gaps = &consumer->parts[index].gaps;
+    rd_kafka_topic_t *topic = consumer->topics[consumer->parts[index].topic].handle;
     bool asked = gaps->sought == gaps->next;
     if (!asked && gaps->confirmed < CONFIRMED_GAPS &&
         rd_kafka_seek(topic, consumer->partitions[index].partition, gaps->next, 0) ==
             RD_KAFKA_RESP_ERR_NO_ERROR) {
         gaps->sought = gaps->next;
-        gaps->skipped_batch = consumer->batch;
+        gaps->skipped_batch = consumer->batch.number;
         consumer->counters.seeks++;
         return false;
     }
@@ -210,8 +207,8 @@ static bool is_real_hole(struct iso_kafka_consumer *consumer, uint32_t index, in
 
 bool kafka_consumer_arrives(struct iso_kafka_consumer *consumer, uint32_t index, int64_t offset)
 {
-    struct gaps *gaps = &consumer->gaps[index];
-    if (gaps->skipped_batch == consumer->batch)
+    struct gaps *gaps = &consumer->parts[index].gaps;
+    if (gaps->skipped_batch == consumer->batch.number)
         return false;
     if (offset < gaps->next) {
         consumer->counters.repeats++;
@@ -258,13 +255,9 @@ static uint32_t take_headers(struct iso_kafka_consumer *consumer, const rd_kafka
     if (rd_kafka_message_headers(raw, &headers) != RD_KAFKA_RESP_ERR_NO_ERROR)
         return 0;
     for (; !rd_kafka_header_get_all(headers, count, &name, &value, &size); count++) {
-        if (consumer->header_count == consumer->header_capacity) {
-            consumer->header_capacity =
-                consumer->header_capacity ? consumer->header_capacity * 2 : 1024;
-            consumer->headers = iso_reallocate(consumer->headers, consumer->header_capacity *
-                                                                      sizeof *consumer->headers);
-        }
-        consumer->headers[consumer->header_count++] = (struct iso_header){
+        ISO_GROW(consumer->batch.headers, consumer->batch.header_count,
+                 consumer->batch.header_capacity);
+        consumer->batch.headers[consumer->batch.header_count++] = (struct iso_header){
             {(const uint8_t *)name, (uint32_t)strlen(name)}, {value, value ? (uint32_t)size : 0}};
     }
     return count;
@@ -301,7 +294,7 @@ void kafka_consumer_hand_out(struct iso_kafka_consumer *consumer, uint32_t index
     partition->at_end = consumer->until_eof && partition->next >= partition->end;
     consumer->counters.messages++;
     consumer->counters.bytes += message->key.size + message->payload.size;
-    if (consumer->memories[index].candidate.offset < 0)
+    if (consumer->parts[index].memory.candidate.offset < 0)
         kafka_consumer_remember(consumer, index, message);
 }
 
@@ -321,8 +314,8 @@ enum iso_status iso_kafka_consumer_poll(struct iso_kafka_consumer *consumer, int
 {
     uint64_t errors = consumer->client.errors;
     release_batch(consumer);
-    consumer->batch++;
-    *messages = consumer->messages;
+    consumer->batch.number++;
+    *messages = consumer->batch.messages;
     *count = 0;
     rd_kafka_poll(consumer->client.handle, 0);
     if (consumer->client.errors != errors) {
@@ -339,9 +332,10 @@ enum iso_status iso_kafka_consumer_poll(struct iso_kafka_consumer *consumer, int
         return error->status;
     kafka_consumer_fetch(consumer, timeout_ms);
     kafka_consumer_failures(consumer, error);
-    if (consumer->filled) /* whatever was wrong with a broker is history once its messages arrive */
+    if (consumer->batch
+            .filled) /* whatever was wrong with a broker is history once its messages arrive */
         iso_kafka_client_forget_trouble(&consumer->client);
-    *count = consumer->filled;
+    *count = consumer->batch.filled;
     if (error->status == ISO_OK)
         kafka_consumer_validate(consumer);
     return error->status;

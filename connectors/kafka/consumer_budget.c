@@ -73,8 +73,8 @@ void kafka_consumer_budget_open(struct iso_kafka_consumer *consumer, uint64_t by
 void kafka_consumer_budget_close(struct iso_kafka_consumer *consumer)
 {
     for (uint32_t i = 0; i < consumer->partition_count; i++) {
-        iso_kafka_buffer_release(&consumer->supplies[i].buffer);
-        iso_free(consumer->supplies[i].failure);
+        iso_kafka_buffer_release(&consumer->parts[i].supply.buffer);
+        iso_free(consumer->parts[i].supply.failure);
     }
     if (consumer->budget.queue) /* else it did not come so far */
         rd_kafka_queue_destroy(consumer->budget.queue);
@@ -84,14 +84,15 @@ void kafka_consumer_budget_close(struct iso_kafka_consumer *consumer)
 
 static bool is_read(const struct iso_kafka_consumer *consumer, uint32_t index)
 {
-    return consumer->until_eof && consumer->gaps[index].next >= consumer->partitions[index].end;
+    return consumer->until_eof &&
+           consumer->parts[index].gaps.next >= consumer->partitions[index].end;
 }
 
 /* The broker has more of it than is on the buffer. */
 static bool has_more(const struct iso_kafka_consumer *consumer, uint32_t index)
 {
-    int64_t next = consumer->gaps[index].next;
-    return !is_read(consumer, index) && (next < consumer->supplies[index].end_then ||
+    int64_t next = consumer->parts[index].gaps.next;
+    return !is_read(consumer, index) && (next < consumer->parts[index].supply.end_then ||
                                          kafka_consumer_coming(consumer, index, next) > 0);
 }
 
@@ -101,8 +102,8 @@ static void divide_budget(struct iso_kafka_consumer *consumer)
     uint32_t among = 0;
     budget->used = 0;
     for (uint32_t i = 0; i < consumer->partition_count; i++) {
-        budget->used += consumer->supplies[i].buffer.bytes;
-        among += consumer->supplies[i].buffer.count || has_more(consumer, i);
+        budget->used += consumer->parts[i].supply.buffer.bytes;
+        among += consumer->parts[i].supply.buffer.count || has_more(consumer, i);
     }
     budget->share = budget->limit / (among ? among : 1);
     budget->block = budget->share / BLOCKS_OF_SHARE;
@@ -115,7 +116,7 @@ static void divide_budget(struct iso_kafka_consumer *consumer)
 static bool has_room(const struct iso_kafka_consumer *consumer, uint32_t index)
 {
     const struct memory_budget *budget = &consumer->budget;
-    const struct iso_kafka_buffer *buffer = &consumer->supplies[index].buffer;
+    const struct iso_kafka_buffer *buffer = &consumer->parts[index].supply.buffer;
     if (is_read(consumer, index))
         return false;
     if (!buffer->count)
@@ -145,7 +146,7 @@ static bool find_index(const struct iso_kafka_consumer *consumer, const rd_kafka
 /* Everything in front of it was handed out. */
 static void reach_end(struct iso_kafka_consumer *consumer, uint32_t index)
 {
-    struct supply *supply = &consumer->supplies[index];
+    struct supply *supply = &consumer->parts[index].supply;
     if (supply->buffer.count || supply->empty_at < 0)
         return;
     consumer->partitions[index].next = supply->empty_at;
@@ -156,18 +157,18 @@ static void reach_end(struct iso_kafka_consumer *consumer, uint32_t index)
 static void take_error_behind(struct iso_kafka_consumer *consumer, uint32_t index,
                               const rd_kafka_message_t *raw)
 {
-    struct supply *supply = &consumer->supplies[index];
+    struct supply *supply = &consumer->parts[index].supply;
     const char *text = rd_kafka_message_errstr(raw);
     if (raw->err == RD_KAFKA_RESP_ERR__PARTITION_EOF) {
-        if (!supply->full && raw->offset >= consumer->gaps[index].next &&
+        if (!supply->full && raw->offset >= consumer->parts[index].gaps.next &&
             kafka_consumer_arrives(consumer, index, raw->offset))
-            supply->empty_at = consumer->gaps[index].next = raw->offset;
+            supply->empty_at = consumer->parts[index].gaps.next = raw->offset;
         return;
     }
     /* Behind messages that are fetched again, and so is this; unless nothing is fetched any more,
      * whatever is sought.
      */
-    if (supply->full && raw->offset > consumer->gaps[index].next &&
+    if (supply->full && raw->offset > consumer->parts[index].gaps.next &&
         raw->err != RD_KAFKA_RESP_ERR__AUTO_OFFSET_RESET)
         return;
     consumer->counters.errors++;
@@ -181,8 +182,8 @@ static void take_error_behind(struct iso_kafka_consumer *consumer, uint32_t inde
 static void buffer_message(struct iso_kafka_consumer *consumer, uint32_t index,
                            const rd_kafka_message_t *raw)
 {
-    struct supply *supply = &consumer->supplies[index];
-    struct gaps *gaps = &consumer->gaps[index];
+    struct supply *supply = &consumer->parts[index].supply;
+    struct gaps *gaps = &consumer->parts[index].gaps;
     struct iso_message message;
     if (supply->full || !kafka_consumer_arrives(consumer, index, raw->offset))
         return;
@@ -193,9 +194,9 @@ static void buffer_message(struct iso_kafka_consumer *consumer, uint32_t index,
     }
     if (supply->full)
         return;
-    consumer->header_count = 0;
+    consumer->batch.header_count = 0;
     kafka_consumer_fill(consumer, index, raw, &message);
-    message.headers = consumer->headers;
+    message.headers = consumer->batch.headers;
     consumer->budget.used -= supply->buffer.bytes;
     iso_kafka_buffer_put(&supply->buffer, &message, consumer->budget.block);
     consumer->budget.used += supply->buffer.bytes;
@@ -207,19 +208,19 @@ static bool drain_queue(struct iso_kafka_consumer *consumer)
 {
     ssize_t got = BATCH_MESSAGES;
     for (int round = 0; round < STOCK_ROUNDS && got == BATCH_MESSAGES; round++) {
-        got =
-            rd_kafka_consume_batch_queue(consumer->budget.queue, 0, consumer->raw, BATCH_MESSAGES);
+        got = rd_kafka_consume_batch_queue(consumer->budget.queue, 0, consumer->batch.raw,
+                                           BATCH_MESSAGES);
         for (ssize_t i = 0; i < got; i++) {
             uint32_t index;
-            if (find_index(consumer, consumer->raw[i], &index)) {
-                if (consumer->raw[i]->err)
-                    take_error_behind(consumer, index, consumer->raw[i]);
+            if (find_index(consumer, consumer->batch.raw[i], &index)) {
+                if (consumer->batch.raw[i]->err)
+                    take_error_behind(consumer, index, consumer->batch.raw[i]);
                 else
-                    buffer_message(consumer, index, consumer->raw[i]);
+                    buffer_message(consumer, index, consumer->batch.raw[i]);
             }
-            rd_kafka_message_destroy(consumer->raw[i]);
+            rd_kafka_message_destroy(consumer->batch.raw[i]);
         }
-        consumer->batch++; /* what was asked for again comes in another one */
+        consumer->batch.number++; /* what was asked for again comes in another one */
     }
     return got == BATCH_MESSAGES;
 }
@@ -240,7 +241,7 @@ static void take_turns(struct iso_kafka_consumer *consumer)
     rd_kafka_topic_partition_list_t *resting = NULL, *going_on = NULL;
     for (uint32_t i = 0; i < consumer->partition_count; i++) {
         const struct iso_kafka_partition *partition = &consumer->partitions[i];
-        struct supply *supply = &consumer->supplies[i];
+        struct supply *supply = &consumer->parts[i].supply;
         supply->full = supply->full || !has_room(consumer, i);
         if (supply->full && !supply->rests) {
             add_partition(&resting, partition);
@@ -249,8 +250,8 @@ static void take_turns(struct iso_kafka_consumer *consumer)
         } else if (supply->full && !is_read(consumer, i) && !supply->failure &&
                    has_room(consumer, i) &&
                    supply->buffer.bytes <= consumer->budget.share / NEARLY_EMPTY) {
-            rd_kafka_seek(consumer->topics[consumer->topic_of[i]].handle, partition->partition,
-                          consumer->gaps[i].next, 0);
+            rd_kafka_seek(consumer->topics[consumer->parts[i].topic].handle, partition->partition,
+                          consumer->parts[i].gaps.next, 0);
             add_partition(&going_on, partition);
             supply->full = supply->rests = false;
         }
@@ -270,9 +271,9 @@ static void wake_partition(struct iso_kafka_consumer *consumer)
 {
     int64_t best = -1;
     for (uint32_t i = 0; i < consumer->partition_count; i++) {
-        const struct supply *supply = &consumer->supplies[i];
+        const struct supply *supply = &consumer->parts[i].supply;
         if (!supply->full && supply->buffer.count < FEW_MESSAGES && has_more(consumer, i) &&
-            (best < 0 || supply->time < consumer->supplies[best].time))
+            (best < 0 || supply->time < consumer->parts[best].supply.time))
             best = i;
     }
     if (best >= 0)
@@ -298,11 +299,11 @@ bool kafka_consumer_fill_buffers(struct iso_kafka_consumer *consumer)
 uint32_t kafka_consumer_take_buffered(struct iso_kafka_consumer *consumer, uint32_t index,
                                       uint32_t most)
 {
-    struct supply *supply = &consumer->supplies[index];
+    struct supply *supply = &consumer->parts[index].supply;
     uint32_t count = 0;
     for (; count < most && supply->buffer.count; count++) {
-        assert(consumer->filled < BATCH_MESSAGES);
-        struct iso_message *message = &consumer->messages[consumer->filled++];
+        assert(consumer->batch.filled < BATCH_MESSAGES);
+        struct iso_message *message = &consumer->batch.messages[consumer->batch.filled++];
         iso_kafka_buffer_take(&supply->buffer, message);
         kafka_consumer_hand_out(consumer, index, message);
         supply->time = message->timestamp;
@@ -317,7 +318,7 @@ enum iso_status kafka_consumer_failures(struct iso_kafka_consumer *consumer,
 {
     for (uint32_t i = 0; i < consumer->partition_count && error->status == ISO_OK; i++) {
         const struct iso_kafka_partition *partition = &consumer->partitions[i];
-        const struct supply *supply = &consumer->supplies[i];
+        const struct supply *supply = &consumer->parts[i].supply;
         if (supply->failure && !supply->buffer.count)
             iso_error_set(error, ISO_FAILED,
                           "topic %s partition %" PRId32 " offset %" PRId64 ": %s", partition->topic,

@@ -55,9 +55,10 @@ static int64_t choose_partition(const struct iso_kafka_consumer *consumer)
 {
     int64_t best = NO_PARTITION;
     for (uint32_t i = 0; i < consumer->partition_count; i++) {
-        uint32_t index = (consumer->turn + i) % consumer->partition_count;
-        const struct supply *supply = &consumer->supplies[index];
-        if (!supply->done && (best == NO_PARTITION || supply->time < consumer->supplies[best].time))
+        uint32_t index = (consumer->batch.turn + i) % consumer->partition_count;
+        const struct supply *supply = &consumer->parts[index].supply;
+        if (!supply->done &&
+            (best == NO_PARTITION || supply->time < consumer->parts[best].supply.time))
             best = index;
     }
     return best;
@@ -67,10 +68,10 @@ static int64_t choose_partition(const struct iso_kafka_consumer *consumer)
  * partition must not be left behind: the broker has more than a run of it. */
 static bool take_run(struct iso_kafka_consumer *consumer, uint32_t index)
 {
-    uint32_t room = BATCH_MESSAGES - consumer->filled;
+    uint32_t room = BATCH_MESSAGES - consumer->batch.filled;
     room = room < RUN_MESSAGES ? room : RUN_MESSAGES;
     bool done = kafka_consumer_take_buffered(consumer, index, room) < room;
-    consumer->supplies[index].done = done;
+    consumer->parts[index].supply.done = done;
     return !done ||
            kafka_consumer_coming(consumer, index, consumer->partitions[index].next) <= RUN_MESSAGES;
 }
@@ -80,15 +81,15 @@ static bool gather_batch(struct iso_kafka_consumer *consumer)
 {
     for (uint32_t i = 0; i < consumer->partition_count; i++) {
         const struct iso_kafka_partition *partition = &consumer->partitions[i];
-        struct supply *supply = &consumer->supplies[i];
+        struct supply *supply = &consumer->parts[i].supply;
         supply->done = consumer->paused || supply->paused ||
                        (consumer->until_eof && partition->next >= partition->end);
     }
-    while (consumer->filled < BATCH_MESSAGES) {
+    while (consumer->batch.filled < BATCH_MESSAGES) {
         int64_t index = choose_partition(consumer);
         if (index == NO_PARTITION)
             return false;
-        consumer->turn = (uint32_t)index + 1;
+        consumer->batch.turn = (uint32_t)index + 1;
         if (!take_run(consumer, (uint32_t)index))
             return true;
     }
@@ -113,7 +114,7 @@ void kafka_consumer_fetch(struct iso_kafka_consumer *consumer, int timeout_ms)
     for (;;) {
         bool more = kafka_consumer_fill_buffers(consumer), awaited = gather_batch(consumer);
         int64_t left = deadline - iso_kafka_now();
-        if (consumer->filled || left <= 0 || left > timeout_ms)
+        if (consumer->batch.filled || left <= 0 || left > timeout_ms)
             return;
         if (more)
             continue;
@@ -133,7 +134,7 @@ void iso_kafka_consumer_backlog(struct iso_kafka_consumer *consumer, uint64_t wa
 
 void iso_kafka_consumer_pause(struct iso_kafka_consumer *consumer, uint32_t index, bool pause)
 {
-    struct supply *supply = &consumer->supplies[index];
+    struct supply *supply = &consumer->parts[index].supply;
     consumer->counters.single_pauses += pause && !supply->paused;
     supply->paused = pause;
 }

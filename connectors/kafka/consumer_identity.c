@@ -27,7 +27,7 @@ void kafka_consumer_set_identity(struct iso_kafka_consumer *consumer,
 void kafka_consumer_remember(struct iso_kafka_consumer *consumer, uint32_t index,
                              const struct iso_message *message)
 {
-    struct memory *memory = &consumer->memories[index];
+    struct memory *memory = &consumer->parts[index].memory;
     struct remembered *place = memory->anchor.offset < 0 ? &memory->anchor : &memory->candidate;
     if (place->offset >= 0)
         return;
@@ -41,7 +41,7 @@ static void ask_probe(struct iso_kafka_consumer *consumer)
         iso_allocate(((size_t)consumer->partition_count + 1) * sizeof *places);
     for (uint32_t i = 0; i < consumer->partition_count; i++) {
         const struct iso_kafka_partition *partition = &consumer->partitions[i];
-        struct memory *memory = &consumer->memories[i];
+        struct memory *memory = &consumer->parts[i].memory;
         memory->asked = memory->anchor.offset >= 0;
         if (!memory->asked)
             continue;
@@ -64,7 +64,7 @@ static enum iso_status take_answer(struct iso_kafka_consumer *consumer, uint32_t
                                    struct iso_error *error)
 {
     const struct iso_kafka_partition *partition = &consumer->partitions[index];
-    struct memory *memory = &consumer->memories[index];
+    struct memory *memory = &consumer->parts[index].memory;
     switch (consumer->probe.places[memory->place].answer) {
     case KAFKA_PROBE_UNKNOWN:
         return ISO_OK;
@@ -93,7 +93,7 @@ enum iso_status kafka_consumer_check_identity(struct iso_kafka_consumer *consume
     consumer->counters.looks += answered;
     if (answered)
         for (uint32_t i = 0; i < consumer->partition_count && error->status == ISO_OK; i++)
-            if (consumer->memories[i].asked)
+            if (consumer->parts[i].memory.asked)
                 take_answer(consumer, i, error);
     int64_t every =
         identity->sign && AFTER_SIGN_MS < identity->every_ms ? AFTER_SIGN_MS : identity->every_ms;

@@ -115,7 +115,7 @@ static void expect_ends(struct iso_kafka_consumer *consumer,
         const struct iso_kafka_partition *partition = &consumer->partitions[i];
         const rd_kafka_topic_partition_t *found = rd_kafka_topic_partition_list_find(
             (rd_kafka_topic_partition_list_t *)list, partition->topic, partition->partition);
-        consumer->supplies[i].due = found ? found->offset : 0;
+        consumer->parts[i].supply.due = found ? found->offset : 0;
     }
 }
 
@@ -159,7 +159,7 @@ bool iso_kafka_consumer_is_live(const struct iso_kafka_consumer *consumer)
         return false;
     for (uint32_t i = 0; i < consumer->partition_count; i++) {
         const struct iso_kafka_partition *partition = &consumer->partitions[i];
-        const struct supply *supply = &consumer->supplies[i];
+        const struct supply *supply = &consumer->parts[i].supply;
         bool ended = consumer->until_eof && partition->next >= partition->end;
         if (!ended && (!supply->answered || partition->next < supply->due))
             return false;

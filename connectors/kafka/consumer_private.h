@@ -93,6 +93,25 @@ struct topic {
     uint32_t *index_of; /* a partition's index among all */
 };
 
+/* A partition, beside its public part. */
+struct partition_parts {
+    struct gaps gaps;
+    struct supply supply;
+    struct memory memory;
+    uint32_t topic; /* its index */
+};
+
+/* The messages that are handed out next. */
+struct batch {
+    uint64_t number;
+    uint32_t turn;            /* the partition to look at first */
+    rd_kafka_message_t **raw; /* room for what librdkafka gives at once */
+    uint32_t filled;          /* how many messages it has */
+    struct iso_message *messages;
+    struct iso_header *headers;
+    uint32_t header_count, header_capacity;
+};
+
 struct iso_kafka_consumer {
     struct iso_kafka_client client;
     char **prefixes;
@@ -104,10 +123,7 @@ struct iso_kafka_consumer {
     struct topic *topics;
     uint32_t partition_count, partition_capacity;
     struct iso_kafka_partition *partitions;
-    struct gaps *gaps;       /* as `partitions` */
-    struct supply *supplies; /* as `partitions` */
-    struct memory *memories; /* as `partitions` */
-    uint32_t *topic_of;      /* as `partitions` */
+    struct partition_parts *parts; /* as `partitions` */
 
     enum iso_kafka_start start;
     int64_t start_time;
@@ -123,14 +139,8 @@ struct iso_kafka_consumer {
     struct identity identity;
     struct kafka_probe probe;
     struct kafka_waker waker;
-    int wakeup_fd;  /* readable once a queue that was empty has got something; -1: not open */
-    uint32_t turn;  /* the partition to look at first */
-    uint64_t batch; /* number of the batch at hand */
-    rd_kafka_message_t **raw; /* room for what librdkafka gives at once */
-    uint32_t filled;          /* messages of the batch */
-    struct iso_message *messages;
-    struct iso_header *headers;
-    uint32_t header_count, header_capacity;
+    int wakeup_fd; /* readable once a queue that was empty has got something; -1: not open */
+    struct batch batch;
 };
 
 /* Finds the topics' partitions and starts those that are new. At the start (`first`) waits for the

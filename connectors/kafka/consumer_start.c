@@ -224,20 +224,14 @@ static struct iso_kafka_partition *add_partition(struct iso_kafka_consumer *cons
         uint32_t capacity = consumer->partition_capacity ? consumer->partition_capacity * 2 : 16;
         consumer->partitions =
             iso_reallocate(consumer->partitions, capacity * sizeof *consumer->partitions);
-        consumer->gaps = iso_reallocate(consumer->gaps, capacity * sizeof *consumer->gaps);
-        consumer->supplies =
-            iso_reallocate(consumer->supplies, capacity * sizeof *consumer->supplies);
-        consumer->memories =
-            iso_reallocate(consumer->memories, capacity * sizeof *consumer->memories);
-        consumer->topic_of =
-            iso_reallocate(consumer->topic_of, capacity * sizeof *consumer->topic_of);
+        consumer->parts = iso_reallocate(consumer->parts, capacity * sizeof *consumer->parts);
         consumer->partition_capacity = capacity;
     }
-    consumer->topic_of[consumer->partition_count] = topic;
-    consumer->memories[consumer->partition_count] =
-        (struct memory){.anchor.offset = -1, .candidate.offset = -1};
-    consumer->gaps[consumer->partition_count] = (struct gaps){.next = next, .sought = -1};
-    consumer->supplies[consumer->partition_count] = (struct supply){.empty_at = -1};
+    consumer->parts[consumer->partition_count] =
+        (struct partition_parts){.gaps = {.next = next, .sought = -1},
+                                 .supply.empty_at = -1,
+                                 .memory = {.anchor.offset = -1, .candidate.offset = -1},
+                                 .topic = topic};
     return &consumer->partitions[consumer->partition_count++];
 }
 
@@ -260,7 +254,7 @@ static enum iso_status place_partition(struct iso_kafka_consumer *consumer, uint
                                      .next = offset,
                                      .end = consumer->until_eof ? end : -1,
                                      .at_end = consumer->until_eof && offset >= end};
-    consumer->supplies[consumer->partition_count - 1].end_then = end;
+    consumer->parts[consumer->partition_count - 1].supply.end_then = end;
     return ISO_OK;
 }
 
@@ -270,7 +264,7 @@ static enum iso_status begin_partition(struct iso_kafka_consumer *consumer, uint
                                        struct iso_error *error)
 {
     const struct iso_kafka_partition *partition = &consumer->partitions[index];
-    rd_kafka_topic_t *topic = consumer->topics[consumer->topic_of[index]].handle;
+    rd_kafka_topic_t *topic = consumer->topics[consumer->parts[index].topic].handle;
     rd_kafka_queue_t *queue = consumer->budget.queue;
     if (rd_kafka_consume_start_queue(topic, partition->partition, partition->next, queue) < 0)
         return iso_error_set(error, ISO_FAILED,

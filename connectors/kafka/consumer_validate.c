@@ -15,7 +15,7 @@ static void validate_topics(const struct iso_kafka_consumer *consumer)
         assert(topic->partition_count >= 0 && (uint32_t)topic->partition_count <= topic->capacity);
         for (int32_t p = 0; p < topic->partition_count; p++, count++) {
             assert(topic->index_of[p] < consumer->partition_count);
-            assert(consumer->topic_of[topic->index_of[p]] == t);
+            assert(consumer->parts[topic->index_of[p].topic] == t);
             assert(consumer->partitions[topic->index_of[p]].partition == p);
         }
     }
@@ -25,8 +25,8 @@ static void validate_topics(const struct iso_kafka_consumer *consumer)
 /* Offsets handed out come before those that wait, and these before those still to be fetched. */
 static void validate_partition(const struct iso_kafka_consumer *consumer, uint32_t index)
 {
-    const struct supply *supply = &consumer->supplies[index];
-    const struct gaps *gaps = &consumer->gaps[index];
+    const struct supply *supply = &consumer->parts[index].supply;
+    const struct gaps *gaps = &consumer->parts[index].gaps;
     int64_t next = consumer->partitions[index].next;
     assert(next <= gaps->next && (uint64_t)(gaps->next - next) >= supply->buffer.count);
     assert(gaps->sought <= gaps->next);
@@ -38,7 +38,7 @@ static void validate_partition(const struct iso_kafka_consumer *consumer, uint32
 
 void kafka_consumer_validate(const struct iso_kafka_consumer *consumer)
 {
-    assert(consumer->filled <= BATCH_MESSAGES);
+    assert(consumer->batch.filled <= BATCH_MESSAGES);
     validate_topics(consumer);
     for (uint32_t i = 0; i < consumer->partition_count; i++)
         validate_partition(consumer, i);

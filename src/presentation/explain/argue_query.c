@@ -119,13 +119,10 @@ static void put_writer(struct iso_argument *argument, const struct query *query)
     if (writer->transaction == ISO_NONE || writer->transaction == query->reader ||
         !(query->history->txns.flags[writer->transaction] & ISO_HAS_CTS))
         return;
-    argue_row(
-        argument,
-        (struct iso_argument_row){.when = query->history->txns.cts[writer->transaction],
-                                  .mark = ISO_MARK_EXPECTED,
-                                  .transaction = writer->transaction,
-                                  .point = argue_text(argument, "%C", &query->claim->expected)},
-        "%T commits", writer->transaction);
+    argue_row(argument,
+              argue_at(query->history->txns.cts[writer->transaction], 0, ISO_MARK_EXPECTED,
+                       writer->transaction, argue_text(argument, "%C", &query->claim->expected)),
+              "%T commits", writer->transaction);
     argue_step(argument, "%T wrote it last, and committed at %M: %T sees it.", writer->transaction,
                query->history->txns.cts[writer->transaction], query->reader);
 }
@@ -144,13 +141,10 @@ void argue_query(struct iso_argument *argument)
     argument->line_title = argue_text(argument, "%A over time", query.set->table);
     put_writer(argument, &query);
     put_fault(argument, &query);
-    argue_row(
-        argument,
-        (struct iso_argument_row){.when = query.moment.at,
-                                  .tie = query.moment.inclusive ? READS_AFTER : READS_BEFORE,
-                                  .mark = ISO_MARK_READ,
-                                  .transaction = query.reader,
-                                  .point = argue_text(argument, "found %C", &query.claim->actual)},
-        query.claim->is_serial ? "%T commits; it found %C" : "%T asks; it finds %C", query.reader,
-        &query.claim->actual);
+    argue_row(argument,
+              argue_at(query.moment.at, query.moment.inclusive ? READS_AFTER : READS_BEFORE,
+                       ISO_MARK_READ, query.reader,
+                       argue_text(argument, "found %C", &query.claim->actual)),
+              query.claim->is_serial ? "%T commits; it found %C" : "%T asks; it finds %C",
+              query.reader, &query.claim->actual);
 }

@@ -240,10 +240,8 @@ static void add_version(struct iso_argument *argument, const struct read *read, 
     uint32_t write = argue_last_write(read->history, writer, read->key);
     if (write != ISO_NONE)
         argue_row(argument,
-                  (struct iso_argument_row){.when = read->history->txns.cts[writer],
-                                            .mark = mark,
-                                            .transaction = writer,
-                                            .point = argue_written(argument, write)},
+                  argue_at(read->history->txns.cts[writer], 0, mark, writer,
+                           argue_written(argument, write)),
                   "%T %W", writer, write);
 }
 
@@ -328,22 +326,15 @@ static void add_rows(struct iso_argument *argument, const struct read *read)
     uint32_t behind_expected = is_older ? versions_after(argument, read, expected) : 0;
     if (behind_actual > behind_expected + 1)
         argue_row(argument,
-                  (struct iso_argument_row){.when = read->history->txns.cts[actual],
-                                            .tie = TIE_MORE,
-                                            .mark = ISO_MARK_MORE,
-                                            .transaction = ISO_NONE},
+                  argue_at(read->history->txns.cts[actual], TIE_MORE, ISO_MARK_MORE, ISO_NONE, 0),
                   "%u more versions", (uint64_t)(behind_actual - behind_expected - 1));
-    argue_row(argument,
-              (struct iso_argument_row){
-                  .when = read->moment.at,
-                  .tie = read->moment.inclusive ? TIE_READ_AFTER : TIE_READ_BEFORE,
-                  .mark = ISO_MARK_READ,
-                  .transaction = read->reader,
-                  .point = argue_text(argument,
-                                      claim->expected.given ? "found %C, expected %C" : "found %C",
-                                      &claim->actual, &claim->expected)},
-              claim->is_serial ? "%T commits; it found %C" : "%T reads %C", read->reader,
-              &claim->actual);
+    argue_row(
+        argument,
+        argue_at(read->moment.at, read->moment.inclusive ? TIE_READ_AFTER : TIE_READ_BEFORE,
+                 ISO_MARK_READ, read->reader,
+                 argue_text(argument, claim->expected.given ? "found %C, expected %C" : "found %C",
+                            &claim->actual, &claim->expected)),
+        claim->is_serial ? "%T commits; it found %C" : "%T reads %C", read->reader, &claim->actual);
     add_versions_around(argument, read, expected, actual);
 }
 

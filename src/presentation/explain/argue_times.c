@@ -35,14 +35,10 @@ static void add_holder(struct iso_argument *argument, uint32_t transaction, uint
         !has(history, transaction, ISO_HAS_STS) || from != history->txns.sts[transaction];
     uint32_t last = argue_last_write(history, transaction, history->ops.key[write]);
     argue_row(argument,
-              (struct iso_argument_row){.when = from,
-                                        .tie = 1,
-                                        .transaction = transaction,
-                                        .point = is_late ? argue_text(argument, "locks it") : 0},
+              argue_at(from, 1, ISO_MARK_NONE, transaction,
+                       is_late ? argue_text(argument, "locks it") : 0),
               "%T begins", transaction);
-    argue_row(argument,
-              (struct iso_argument_row){
-                  .when = to, .transaction = transaction, .point = argue_written(argument, last)},
+    argue_row(argument, argue_at(to, 0, ISO_MARK_NONE, transaction, argue_written(argument, last)),
               "%T commits, and %W", transaction, last);
 }
 
@@ -136,16 +132,11 @@ static void argue_session(struct iso_argument *argument)
                is_serial ? "stands in commit order" : "took its snapshot", position,
                position < before ? "before" : "not after");
     argue_row(argument,
-              (struct iso_argument_row){
-                  .when = position,
-                  .tie = -1,
-                  .mark = ISO_MARK_READ,
-                  .transaction = later,
-                  .point = argue_text(argument, is_serial ? "commits" : "takes its snapshot")},
+              argue_at(position, -1, ISO_MARK_READ, later,
+                       argue_text(argument, is_serial ? "commits" : "takes its snapshot")),
               is_serial ? "%T commits" : "%T takes its snapshot", later);
     argue_row(argument,
-              (struct iso_argument_row){
-                  .when = before, .transaction = earlier, .point = argue_text(argument, "commits")},
+              argue_at(before, 0, ISO_MARK_NONE, earlier, argue_text(argument, "commits")),
               "%T commits", earlier);
     argue_edge(argument, earlier, later, "so", "session");
 }
@@ -160,14 +151,10 @@ static void argue_interval(struct iso_argument *argument, uint32_t transaction)
         argue_text(argument, "transaction %A over time", history->txns.tid[transaction]);
     argue_step(argument, "%T has sts %M and cts %M.", transaction, sts, cts);
     argue_row(argument,
-              (struct iso_argument_row){
-                  .when = sts, .transaction = transaction, .point = argue_text(argument, "begins")},
+              argue_at(sts, 0, ISO_MARK_NONE, transaction, argue_text(argument, "begins")),
               "%T begins (sts)", transaction);
     argue_row(argument,
-              (struct iso_argument_row){.when = cts,
-                                        .tie = 1,
-                                        .transaction = transaction,
-                                        .point = argue_text(argument, "commits")},
+              argue_at(cts, 1, ISO_MARK_NONE, transaction, argue_text(argument, "commits")),
               "%T commits (cts)", transaction);
     if (sts > cts)
         argue_step(argument, "However, it would have committed before it began: a contradiction.");
@@ -185,14 +172,10 @@ static void argue_interval(struct iso_argument *argument, uint32_t transaction)
                 argument,
                 "However, its %O has a timestamp of its own, %M, outside of that: a contradiction.",
                 transaction, o, ots);
-            argue_row(
-                argument,
-                (struct iso_argument_row){.when = ots,
-                                          .tie = 2,
-                                          .mark = ISO_MARK_ACTUAL,
-                                          .transaction = transaction,
-                                          .point = argue_text(argument, "%O", transaction, o)},
-                "%T's %O (ots)", transaction, transaction, o);
+            argue_row(argument,
+                      argue_at(ots, 2, ISO_MARK_ACTUAL, transaction,
+                               argue_text(argument, "%O", transaction, o)),
+                      "%T's %O (ots)", transaction, transaction, o);
         }
     }
 }
@@ -205,9 +188,8 @@ static void add_xid(struct iso_argument *argument, uint64_t xid)
         if (!history->txns.xid || history->txns.xid[t] != xid || !has(history, t, ISO_HAS_CTS))
             continue;
         argue_row(argument,
-                  (struct iso_argument_row){.when = history->txns.cts[t],
-                                            .transaction = t,
-                                            .point = argue_text(argument, "xid %u commits", xid)},
+                  argue_at(history->txns.cts[t], 0, ISO_MARK_NONE, t,
+                           argue_text(argument, "xid %u commits", xid)),
                   "transaction %A commits, xid %u", history->txns.tid[t], xid);
         return;
     }
@@ -223,11 +205,8 @@ static void add_snapshot(struct iso_argument *argument, uint32_t transaction, ui
     add_xid(argument, seen);
     if (has(history, transaction, ISO_HAS_STS))
         argue_row(argument,
-                  (struct iso_argument_row){.when = history->txns.sts[transaction],
-                                            .tie = 2,
-                                            .mark = ISO_MARK_READ,
-                                            .transaction = transaction,
-                                            .point = argue_text(argument, format, unseen, seen)},
+                  argue_at(history->txns.sts[transaction], 2, ISO_MARK_READ, transaction,
+                           argue_text(argument, format, unseen, seen)),
                   seen ? "%T does not see xid %u, and sees xid %u" : "%T does not see xid %u",
                   transaction, unseen, seen);
 }
@@ -277,9 +256,8 @@ static void argue_snapshots(struct iso_argument *argument, uint32_t transaction)
 static void add_commit(struct iso_argument *argument, uint32_t transaction, uint32_t write)
 {
     argue_row(argument,
-              (struct iso_argument_row){.when = argument->facts->history->txns.cts[transaction],
-                                        .transaction = transaction,
-                                        .point = argue_text(argument, "%W", write)},
+              argue_at(argument->facts->history->txns.cts[transaction], 0, ISO_MARK_NONE,
+                       transaction, argue_text(argument, "%W", write)),
               "%T commits, and %W", transaction, write);
 }
 

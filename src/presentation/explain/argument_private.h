@@ -28,6 +28,14 @@ void argue_step(struct iso_argument *argument, const char *format, ...);
  * only of an untimed one. */
 void argue_row(struct iso_argument *argument, struct iso_argument_row row, const char *format, ...);
 
+/* A row at a moment; `point`: what a picture says of it, or 0. */
+static inline struct iso_argument_row argue_at(uint64_t when, int tie, enum iso_mark mark,
+                                               uint32_t transaction, uint32_t point)
+{
+    return (struct iso_argument_row){
+        .when = when, .tie = tie, .mark = mark, .transaction = transaction, .point = point};
+}
+
 /* For a row's `point`: what a write left there, "8", "deleted", "+ 3". */
 uint32_t argue_written(struct iso_argument *argument, uint32_t write);
 void argue_edge(struct iso_argument *argument, uint32_t from, uint32_t to, const char *type,
