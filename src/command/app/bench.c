@@ -96,10 +96,7 @@ static const struct cli_option options[] = {
     CLI_ROW_NUMBER("partitions", "N", PLACE(bench.partitions), 1, 1000,
                    "Partitions of the new topic (4); mock brokers get more where records\n"
                    "need them."),
-    CLI_ROW_TEXTS("property", "NAME=VALUE", PLACE(bench.properties),
-                  "A property of librdkafka, or the name of a file of them. Secrets go\n"
-                  "into a file.",
-                  .letter = 'X'),
+    CLI_ROW_PROPERTIES(PLACE(bench.properties)),
     CLI_ROW_GROUP("How to measure"),
     CLI_ROW_NUMBER("repeat", "N", PLACE(repeats), 1, 1000,
                    "Runs of each point; the median is reported (3)."),

@@ -32,10 +32,7 @@ static const struct cli_option options[] = {
     CLI_ROW_FLAG("until-eof", PLACE(until_eof), "Stop where the partitions end now."),
     CLI_ROW_FLAG("wait-for-topics", PLACE(wait_for_topics),
                  "A topic that does not exist may appear later."),
-    CLI_ROW_TEXTS("property", "NAME=VALUE", PLACE(properties),
-                  "A property of librdkafka, or the name of a file of them. Secrets go\n"
-                  "into a file.",
-                  .letter = 'X'),
+    CLI_ROW_PROPERTIES(PLACE(properties)),
     CLI_ROW_FLAG("quiet", PLACE(quiet), "Print no closing line."),
     CLI_ROW_NUMBER("threads", "N", PLACE(threads), 1, 1024,
                    "Accepted by every command; capture uses one thread."),

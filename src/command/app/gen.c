@@ -126,10 +126,7 @@ static const struct cli_option options[] = {
                   "Share of transactions that arrive twice (0)."),
     CLI_ROW_NUMBER("watermarks", "N", PLACE(publish.watermarks), 0, 1000000000,
                    "A watermark to every partition after each N transactions (0: none)."),
-    CLI_ROW_TEXTS("property", "NAME=VALUE", PLACE(publish.properties),
-                  "A property of librdkafka, or the name of a file of them. Secrets go\n"
-                  "into a file.",
-                  .letter = 'X'),
+    CLI_ROW_PROPERTIES(PLACE(publish.properties)),
     CLI_ROW_GROUP("How to run"),
     CLI_ROW_NUMBER("threads", "N", PLACE(threads), 1, 1024,
                    "Accepted by every command; gen uses one thread."),

@@ -73,10 +73,7 @@ static const struct cli_option options[] = {
                  "are known beforehand; by default six random digits."),
     CLI_ROW_NUMBER("partitions", "N", PLACE(partitions), 1, 10000,
                    "Partitions of TOPIC, if it does not exist yet (1)."),
-    CLI_ROW_TEXTS("property", "NAME=VALUE", PLACE(properties),
-                  "A property of librdkafka, or the name of a file of them. Secrets go\n"
-                  "into a file.",
-                  .letter = 'X'),
+    CLI_ROW_PROPERTIES(PLACE(properties)),
     CLI_ROW_GROUP("The report"),
     CLI_ROW_COUNT("explain-most", "N", PLACE(explained), 1, UINT32_MAX,
                   "Explain at most N violations (3). Counts are always exact."),

@@ -45,10 +45,7 @@ static const struct cli_option options[] = {
                     "How often the database is asked (1)."),
     CLI_ROW_SECONDS("seconds", "SECONDS", PLACE(seconds_ms), 0, 1000000000,
                     "End after so long. 0, the default: on Ctrl-C or SIGTERM."),
-    CLI_ROW_TEXTS("property", "NAME=VALUE", PLACE(properties),
-                  "A property of librdkafka, or the name of a file of them. Secrets go\n"
-                  "into a file.",
-                  .letter = 'X'),
+    CLI_ROW_PROPERTIES(PLACE(properties)),
     CLI_ROW_FLAG("quiet", PLACE(quiet), "Print no closing line."),
     CLI_ROW_NUMBER("threads", "N", PLACE(threads), 1, 1024,
                    "Accepted by every command; tick uses one thread."),

@@ -67,3 +67,9 @@ struct cli_option {
     CLI_ROW_RANGE(CLI_NUMBER, title, value, place, low, high, __VA_ARGS__)
 #define CLI_ROW_SECONDS(title, value, place, low, high, ...)                                       \
     CLI_ROW_RANGE(CLI_SECONDS, title, value, place, low, high, __VA_ARGS__)
+/* librdkafka's properties, of every command that has to do with Kafka. */
+#define CLI_ROW_PROPERTIES(place)                                                                  \
+    CLI_ROW_TEXTS("property", "NAME=VALUE", place,                                                 \
+                  "A property of librdkafka, or the name of a file of them. Secrets go\n"          \
+                  "into a file.",                                                                  \
+                  .letter = 'X')

@@ -5,8 +5,7 @@
 #include <string.h>
 
 #include "base/memory.h"
-#include "explain/difference.h"
-#include "explain/key_words.h"
+#include "explain/words.h"
 #include "history/snapshot.h"
 
 /* ---- words ---- */

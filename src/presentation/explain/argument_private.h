@@ -17,7 +17,7 @@
 #pragma once
 
 #include "explain/argument.h"
-#include "explain/value_text.h"
+#include "explain/words.h"
 
 /* The offset of a text of its own. */
 uint32_t argue_text(struct iso_argument *argument, const char *format, ...);

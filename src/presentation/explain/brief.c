@@ -7,7 +7,7 @@
 #include "base/memory.h"
 #include "explain/argument_private.h"
 #include "explain/brief_private.h"
-#include "explain/key_words.h"
+#include "explain/words.h"
 #include "verdict/level.h"
 
 uint32_t brief_text(struct iso_brief *brief, const char *format, ...)

@@ -6,8 +6,7 @@
 #include "base/shown.h"
 #include "explain/argument_private.h"
 #include "explain/brief_private.h"
-#include "explain/difference.h"
-#include "explain/key_words.h"
+#include "explain/words.h"
 
 static uint32_t end_text(struct line_parts *parts, uint32_t offset)
 {

@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "explain/value_text.h"
+#include "explain/words.h"
 
 /* While a time line is put together, instants have the numbers in which they were found. */
 struct building {

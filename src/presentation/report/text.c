@@ -6,7 +6,7 @@
 #include "base/memory.h"
 #include "base/shown.h"
 #include "explain/brief.h"
-#include "explain/value_text.h"
+#include "explain/words.h"
 #include "report/report_private.h"
 
 void report_put_count(struct iso_output *output, uint64_t count, const char *singular,

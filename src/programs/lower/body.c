@@ -149,6 +149,18 @@ uint32_t lower_find_variable(const struct lowering *lowering, const char *name)
     return NONE;
 }
 
+/* The variable whose name stands here; NONE, and refused: there is none. */
+static uint32_t take_variable(struct body_reader *reader)
+{
+    uint32_t at = place(reader);
+    char *name = take_name(reader);
+    uint32_t variable = name ? lower_find_variable(reader->lowering, name) : NONE;
+    if (variable == NONE)
+        lower_refuse(reader->lowering, at, "there is no variable \"%s\"", name ? name : "");
+    iso_free(name);
+    return variable;
+}
+
 static uint32_t add_variable(struct lowering *lowering, char *name, enum type type)
 {
     uint32_t number = lowering->body.variables.count;
@@ -160,16 +172,22 @@ static uint32_t add_variable(struct lowering *lowering, char *name, enum type ty
     return number;
 }
 
+/* The local that says whether the variable is NULL. */
+static void add_null(struct lowering *lowering, uint32_t number)
+{
+    struct variable *variable = &lowering->body.variables.list[number];
+    char name[80];
+    snprintf(name, sizeof name, "$%.60s.null", variable->name);
+    variable->null = iso_prove_local(lowering->program, lowering->body.function->template, name);
+}
+
 static uint32_t declare(struct lowering *lowering, char *name, enum type type)
 {
     assert(lowering->body.function && *name);
-    char null[80];
-    uint32_t number = add_variable(lowering, name, type),
-             template = lowering->body.function->template;
-    snprintf(null, sizeof null, "$%.60s.null", name);
+    uint32_t number = add_variable(lowering, name, type);
     lowering->body.variables.list[number].local =
-        iso_prove_local(lowering->program, template, name);
-    lowering->body.variables.list[number].null = iso_prove_local(lowering->program, template, null);
+        iso_prove_local(lowering->program, lowering->body.function->template, name);
+    add_null(lowering, number);
     return number;
 }
 
@@ -555,12 +573,7 @@ static void read_diagnostics(struct body_reader *reader)
     take(reader, "current");
     need(reader, "diagnostics");
     do {
-        uint32_t at = place(reader);
-        char *name = take_name(reader);
-        uint32_t variable = name ? lower_find_variable(lowering, name) : NONE;
-        iso_free(name);
-        if (variable == NONE)
-            lower_refuse(lowering, at, "a variable was expected here");
+        uint32_t at = place(reader), variable = take_variable(reader);
         if (!take(reader, ":="))
             need(reader, "=");
         if (!take(reader, "row_count"))
@@ -585,11 +598,7 @@ static void read_assignment(struct body_reader *reader)
     struct lowering *lowering = reader->lowering;
     uint32_t at = place(reader);
     begin(reader, find_word(reader, reader->at, WORDS(";")));
-    char *name = take_name(reader);
-    uint32_t variable = name ? lower_find_variable(lowering, name) : NONE;
-    if (variable == NONE)
-        lower_refuse(lowering, at, "there is no variable \"%s\"", name ? name : "");
-    iso_free(name);
+    uint32_t variable = take_variable(reader);
     reader->at++; /* := or = */
     struct value value = take_expression(reader, WORDS(";"));
     if (!failed(lowering)) {
@@ -607,16 +616,12 @@ static uint32_t read_into(struct body_reader *reader, uint32_t at, struct target
     target->place = place(reader);
     target->strict = take(reader, "strict");
     do {
-        uint32_t where = place(reader);
-        char *name = take_name(reader);
-        uint32_t variable = name ? lower_find_variable(reader->lowering, name) : NONE;
-        if (variable == NONE || target->count == MOST_COLUMNS)
-            lower_refuse(reader->lowering, where,
-                         "INTO needs variables here: there is none of the name \"%s\"",
-                         name ? name : "");
-        else
+        if (target->count == MOST_COLUMNS)
+            lower_refuse(reader->lowering, place(reader), "more than %d variables behind INTO",
+                         MOST_COLUMNS);
+        uint32_t variable = take_variable(reader);
+        if (!failed(reader->lowering))
             target->variables[target->count++] = variable;
-        iso_free(name);
     } while (!failed(reader->lowering) && take(reader, ","));
     at = reader->at;
     reader->at = statement;
@@ -795,9 +800,7 @@ static void begin_function(struct lowering *lowering, struct function *function)
     uint32_t parameters = function->parameters.count;
     for (uint32_t i = 0; i < function->parameters.count; i++)
         if (function->parameters.list[i].null) {
-            char name[80];
-            snprintf(name, sizeof name, "$%.60s.null", function->parameters.list[i].name);
-            lowering->body.variables.list[i].null = iso_prove_local(program, template, name);
+            add_null(lowering, i);
             parameters++;
         }
     function->first_slot = parameters;
@@ -809,11 +812,8 @@ static void begin_function(struct lowering *lowering, struct function *function)
     function->known_slots = slots;
     function->slots.count = 0;
     for (uint32_t i = 0; i < function->parameters.count; i++)
-        if (!function->parameters.list[i].null) {
-            char name[80];
-            snprintf(name, sizeof name, "$%.60s.null", function->parameters.list[i].name);
-            lowering->body.variables.list[i].null = iso_prove_local(program, template, name);
-        }
+        if (!function->parameters.list[i].null)
+            add_null(lowering, i);
     program->templates.list[template].parameters = parameters + slots;
 }
 

@@ -60,10 +60,7 @@ static const struct cli_option options[] = {
     CLI_ROW_TEXT("to", "WHERE", PLACE(to),
                  "kafka:TOPIC, or a file that records are appended to. Without it nothing\n"
                  "is recorded."),
-    CLI_ROW_TEXTS("property", "NAME=VALUE", PLACE(properties),
-                  "A property of librdkafka, or the name of a file of them. Secrets go\n"
-                  "into a file.",
-                  .letter = 'X'),
+    CLI_ROW_PROPERTIES(PLACE(properties)),
     CLI_ROW_TEXTS("tables", "TABLE", PLACE(tables),
                   "Record only this table, as schema.table or table. May be given often;\n"
                   "without it all tables that a change stream can have."),

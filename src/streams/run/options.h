@@ -145,9 +145,7 @@ struct run_stream_options {
         "then report how many more there are; 0: all. Counts are exact."), \
     CLI_ROW_FLAG("quiet", RUN_STREAM_PLACE(owner, quiet), "Print no status line and no closing summary."), \
     CLI_ROW_GROUP("How to run"), \
-    CLI_ROW_TEXTS("property", "NAME=VALUE", RUN_STREAM_PLACE(owner, properties), \
-        "A property of librdkafka, or the name of a file of them. Secrets go\n" \
-        "into a file.", .letter = 'X'), \
+    CLI_ROW_PROPERTIES(RUN_STREAM_PLACE(owner, properties)), \
     CLI_ROW_COUNT("threads", "N", RUN_STREAM_PLACE(owner, pipeline.engine.shards), 1, 64, \
         "Number of shards of the engine, each on its own thread (1).")
 /* clang-format on */
