@@ -15,7 +15,7 @@ static void validate_topics(const struct iso_kafka_consumer *consumer)
         assert(topic->partition_count >= 0 && (uint32_t)topic->partition_count <= topic->capacity);
         for (int32_t p = 0; p < topic->partition_count; p++, count++) {
             assert(topic->index_of[p] < consumer->partition_count);
-            assert(consumer->parts[topic->index_of[p].topic] == t);
+            assert(consumer->parts[topic->index_of[p]].topic == t);
             assert(consumer->partitions[topic->index_of[p]].partition == p);
         }
     }

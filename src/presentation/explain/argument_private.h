@@ -10,9 +10,9 @@
  *   %O  uint32_t transaction, operation: "operation 2"
  *   %W  uint32_t operation: "wrote x = 3"
  *   %s  const char *                             %u  uint64_t
- * and, of the claim, without an argument: %B the transaction that is blamed; %N the name of its key;
- * %E and %F what was expected and what was found; %G who wrote what was found, and %H when that
- * committed.
+ * and, of the claim, without an argument: %B the transaction that is blamed; %N the name of its
+ * key; %E and %F what was expected and what was found; %G who wrote what was found, and %H when
+ * that committed.
  */
 #pragma once
 
