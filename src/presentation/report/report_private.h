@@ -16,7 +16,8 @@ struct iso_reported_totals report_totals(const struct iso_history *history,
                                          const struct iso_verdict *reads);
 void report_write(struct iso_output *output, struct iso_text *text);
 
-/* Takes a violation that was built for it, and the transactions that this names (ISO_NONE: none). */
+/* Takes a violation that was built for it, and the transactions that this names, each or
+ * ISO_NONE. */
 typedef void report_take(void *context, const struct iso_reported *reported,
                          const uint32_t *transactions, uint32_t count);
 void report_violation(const struct iso_verdict *verdict, const struct iso_violation *violation,
