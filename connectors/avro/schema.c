@@ -431,16 +431,10 @@ void iso_avro_schema_free(struct iso_avro_schema *schema)
 {
     if (!schema)
         return;
-    for (uint32_t i = 0; i < schema->type_count; i++) {
-        iso_free(schema->types[i].name);
-        iso_free(schema->types[i].connect_name);
-        iso_free(schema->types[i].parameters);
-    }
+    for (uint32_t i = 0; i < schema->type_count; i++)
+        ISO_FREE_ALL(schema->types[i].name, schema->types[i].connect_name,
+                     schema->types[i].parameters);
     for (uint32_t i = 0; i < schema->field_count; i++)
         iso_free(schema->fields[i].name);
-    iso_free(schema->types);
-    iso_free(schema->fields);
-    iso_free(schema->branches);
-    iso_free(schema->branch_types);
-    iso_free(schema);
+    ISO_FREE_ALL(schema->types, schema->fields, schema->branches, schema->branch_types, schema);
 }

@@ -432,7 +432,5 @@ void proto_schema_forget(void *forgotten)
         iso_free(schema->fields[i].type);
     }
     iso_number_map_release(&schema->numbers);
-    iso_free(schema->messages);
-    iso_free(schema->fields);
-    iso_free(schema);
+    ISO_FREE_ALL(schema->messages, schema->fields, schema);
 }

@@ -683,9 +683,7 @@ static void destroy(struct iso_envelope_reader *reader)
     struct protobuf_reader *protobuf = (struct protobuf_reader *)reader;
     iso_schemas_release(&protobuf->schemas);
     iso_text_release(&protobuf->nested);
-    iso_free(protobuf->list);
-    iso_free(protobuf->fields);
-    iso_free(protobuf);
+    ISO_FREE_ALL(protobuf->list, protobuf->fields, protobuf);
 }
 
 static struct iso_envelope_reader *create(const struct iso_decoder_options *options,

@@ -42,8 +42,7 @@ void iso_tables_archive(struct iso_archive *archive, struct iso_tables *tables)
     ISO_ARCHIVE_VALUE(archive, tables->types);
     ISO_ARCHIVE_ANY(archive, "texts of tables", ISO_ARCHIVE_HEAP, tables->texts.bytes,
                     tables->texts.used, tables->texts.capacity);
-    ISO_ARCHIVE_ANY(archive, "tables", ISO_ARCHIVE_HEAP, tables->list, tables->count,
-                    tables->capacity);
+    ISO_ARCHIVE_LIST(archive, "tables", ISO_ARCHIVE_HEAP, *tables);
     ISO_ARCHIVE_ANY(archive, "columns of tables", ISO_ARCHIVE_HEAP, tables->columns,
                     tables->column_count, tables->column_capacity);
     if (archive->restoring && archive->error->status == ISO_OK)

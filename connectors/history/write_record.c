@@ -127,7 +127,7 @@ static bool fits_avro(const struct iso_history *history, uint32_t t)
                 (!(flags & ISO_HAS_STS) || history->txns.sts[t] <= INT64_MAX) &&
                 (!(flags & ISO_HAS_CTS) || history->txns.cts[t] <= INT64_MAX) &&
                 (!(flags & ISO_HAS_SNO) || history->txns.sno[t] <= INT64_MAX);
-    for (uint32_t o = history->txns.first_op[t]; o < history->txns.first_op[t + 1]; o++)
+    ISO_EACH(o, history->txns.first_op, t)
         fits = fits &&
                (!(history->ops.kind[o] & ISO_OPERATION_OTS) || history->ops.ots[o] <= INT64_MAX);
     return fits;
@@ -278,7 +278,7 @@ void iso_record_write_protobuf(const struct iso_history *history, uint32_t t, st
         protobuf_number(text, TRANSACTION_STATUS, flags & ISO_STATUS_MASK);
     if (iso_marks_of(history, t) & ISO_MARK_CDC_WRITES)
         protobuf_number(text, TRANSACTION_WRITES, 1);
-    for (uint32_t o = history->txns.first_op[t]; o < history->txns.first_op[t + 1]; o++)
+    ISO_EACH(o, history->txns.first_op, t)
         protobuf_operation(text, history, o);
     end_message(text, start);
 }

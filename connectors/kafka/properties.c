@@ -27,9 +27,8 @@ void iso_kafka_properties_release(struct iso_kafka_properties *properties)
 static void add_property(struct iso_kafka_properties *properties, const char *name,
                          size_t name_length, const char *value, size_t value_length)
 {
-    ISO_GROW(properties->list, properties->count, properties->capacity);
-    properties->list[properties->count++] = (struct iso_kafka_property){
-        iso_copy_text(name, name_length), iso_copy_text(value, value_length)};
+    ISO_APPEND(*properties, (struct iso_kafka_property){iso_copy_text(name, name_length),
+                                                        iso_copy_text(value, value_length)});
 }
 
 void iso_kafka_properties_set(struct iso_kafka_properties *properties, const char *name,

@@ -113,9 +113,7 @@ struct answer {
 
 static void release_answer(struct answer *answer)
 {
-    iso_free(answer->schema);
-    iso_free(answer->type);
-    iso_free(answer->message);
+    ISO_FREE_ALL(answer->schema, answer->type, answer->message);
 }
 
 static void keep_string(struct iso_json *json, char **into)

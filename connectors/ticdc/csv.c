@@ -389,11 +389,7 @@ static void destroy(struct ticdc *ticdc)
     struct csv_state *state = ticdc->state;
     if (!state)
         return;
-    iso_free(state->delimiter);
-    iso_free(state->quote);
-    iso_free(state->null);
-    iso_free(state->fields);
-    iso_free(state);
+    ISO_FREE_ALL(state->delimiter, state->quote, state->null, state->fields, state);
 }
 
 const struct ticdc_protocol ticdc_csv = {

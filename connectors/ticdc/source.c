@@ -59,10 +59,7 @@ static void destroy(struct iso_decoder *decoder)
     ticdc_tables_release(&ticdc->known);
     ticdc_types_release(ticdc);
     iso_text_release(&ticdc->told);
-    iso_free(ticdc->key_option);
-    iso_free(ticdc->value);
-    iso_free(ticdc->tables);
-    iso_free(ticdc);
+    ISO_FREE_ALL(ticdc->key_option, ticdc->value, ticdc->tables, ticdc);
 }
 
 static struct iso_decoder *create(const struct iso_decoder_options *options,

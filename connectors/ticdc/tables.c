@@ -26,16 +26,9 @@ void ticdc_table_free(struct ticdc_table *table)
         return;
     for (uint32_t i = 0; i < table->index_count; i++)
         release_index(&table->indexes[i]);
-    for (uint32_t i = 0; i < table->column_count; i++) {
-        iso_free(table->columns[i].name);
-        iso_free(table->columns[i].type);
-        iso_free(table->columns[i].fallback);
-    }
-    iso_free(table->columns);
-    iso_free(table->indexes);
-    iso_free(table->database);
-    iso_free(table->table);
-    iso_free(table);
+    for (uint32_t i = 0; i < table->column_count; i++)
+        ISO_FREE_ALL(table->columns[i].name, table->columns[i].type, table->columns[i].fallback);
+    ISO_FREE_ALL(table->columns, table->indexes, table->database, table->table, table);
 }
 
 void ticdc_tables_release(struct ticdc_tables *tables)

@@ -333,9 +333,7 @@ static void drop_column(struct ticdc_table *table, struct iso_json_text name)
     struct ticdc_column *column = find_column(table, name);
     if (!column)
         return;
-    iso_free(column->name);
-    iso_free(column->type);
-    iso_free(column->fallback);
+    ISO_FREE_ALL(column->name, column->type, column->fallback);
     uint32_t number = (uint32_t)(column - table->columns);
     memmove(column, column + 1, (table->column_count - number - 1) * sizeof *column);
     table->column_count--;
@@ -350,9 +348,7 @@ static void redefine(words *at, struct ticdc_table *table, struct iso_json_text 
         return;
     column = find_column(table, name); /* the list may have moved; this is the first of that name */
     struct ticdc_column last = table->columns[--table->column_count];
-    iso_free(column->name);
-    iso_free(column->type);
-    iso_free(column->fallback);
+    ISO_FREE_ALL(column->name, column->type, column->fallback);
     *column = last;
 }
 

@@ -62,9 +62,7 @@ void iso_options_free(struct iso_options *options)
 {
     if (!options)
         return;
-    iso_free(options->evidence);
-    iso_free(options->spill);
-    iso_free(options);
+    ISO_FREE_ALL(options->evidence, options->spill, options);
 }
 
 void iso_options_clear(struct iso_options *options)

@@ -14,13 +14,8 @@
 
 void library_report_release(struct library_report *report)
 {
-    iso_free(report->json);
-    iso_free(report->texts);
-    iso_free(report->tids.list);
-    iso_free(report->expected.list);
-    iso_free(report->actual.list);
-    iso_free(report->places);
-    iso_free(report->edges);
+    ISO_FREE_ALL(report->json, report->texts, report->tids.list, report->expected.list,
+                 report->actual.list, report->places, report->edges);
     *report = (struct library_report){0};
 }
 

@@ -145,9 +145,7 @@ void iso_stream_free(struct iso_stream *stream)
     iso_team_free(stream->team);
     iso_text_release(&stream->json);
     library_report_release(&stream->report);
-    iso_free(stream->taken);
-    iso_free(stream->spill);
-    iso_free(stream);
+    ISO_FREE_ALL(stream->taken, stream->spill, stream);
 }
 
 /* ---- what arrives ---- */

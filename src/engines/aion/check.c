@@ -120,8 +120,7 @@ static void add_session(const struct collector *collector, uint32_t session)
     const struct iso_history *history = collector->history;
     uint32_t latest = ISO_NONE;
     bool writers = iso_aion_is_about_sessions(collector->verdict->level);
-    for (uint32_t i = history->sessions.first[session]; i < history->sessions.first[session + 1];
-         i++) {
+    ISO_EACH(i, history->sessions.first, session) {
         uint32_t t = history->sessions.order[i];
         if (iso_status_of(history, t) != ISO_COMMITTED)
             continue;

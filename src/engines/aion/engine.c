@@ -263,7 +263,7 @@ ISO_FETCH fetch_ahead(struct iso_aion *engine, uint32_t t, uint32_t end)
     aion_dedup_fetch(&engine->dedup, aion_tid_digest(history, t));
     if (engine->cache.key_count <= KEYS_IN_CACHE)
         return;
-    for (uint32_t o = history->txns.first_op[t]; o < history->txns.first_op[t + 1]; o++) {
+    ISO_EACH(o, history->txns.first_op, t) {
         if (history->ops.key[o] < engine->cache.key_count)
             __builtin_prefetch(&engine->cache.keys[history->ops.key[o]]);
     }

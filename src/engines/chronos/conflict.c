@@ -96,8 +96,7 @@ static void add_writes(struct conflicts *conflicts, uint32_t transaction, bool o
 {
     const struct iso_history *history = conflicts->shard->history;
     const struct chronos *check = conflicts->shard->check;
-    for (uint32_t o = history->txns.first_op[transaction];
-         o < history->txns.first_op[transaction + 1]; o++) {
+    ISO_EACH(o, history->txns.first_op, transaction) {
         uint32_t key = history->ops.key[o];
         if (!iso_kind_writes(history->ops.kind[o]) ||
             !chronos_owns(key, conflicts->shard->part, check->shards) ||

@@ -86,7 +86,7 @@ static bool holds_in_part(struct prefix *prefix, uint32_t writer)
     const struct iso_history *history = prefix->check->history;
     if (prefix->whole == writer)
         return false;
-    for (uint32_t o = history->txns.first_op[writer]; o < history->txns.first_op[writer + 1]; o++) {
+    ISO_EACH(o, history->txns.first_op, writer) {
         if (history->ops.key[o] == prefix->key && iso_kind_of(history, o) == ISO_APPEND &&
             !list_contains(prefix->sorted, prefix->count, history->ops.value[o]))
             return true;

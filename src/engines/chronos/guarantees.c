@@ -82,7 +82,7 @@ static void find_runs(struct knowing *knowing)
     const struct iso_history *history = knowing->history;
     for (uint32_t s = 0; s < history->sessions.count; s++) {
         uint32_t latest = ISO_NONE, number = 0;
-        for (uint32_t i = history->sessions.first[s]; i < history->sessions.first[s + 1]; i++) {
+        ISO_EACH(i, history->sessions.first, s) {
             uint32_t t = history->sessions.order[i];
             if (iso_status_of(history, t) != ISO_COMMITTED)
                 continue;
@@ -245,7 +245,7 @@ typedef void visit_known(struct knowing *knowing, uint32_t t, uint32_t known, bo
 static void for_each_known(struct knowing *knowing, uint32_t t, visit_known *visit)
 {
     const struct iso_history *history = knowing->history;
-    for (uint32_t i = knowing->first_source[t]; i < knowing->first_source[t + 1]; i++) {
+    ISO_EACH(i, knowing->first_source, t) {
         uint32_t writer = writer_of(knowing, &knowing->sources[i], true);
         if (writer != ISO_NONE)
             visit(knowing, t, writer, knowing->sources[i].is_certain);
@@ -452,7 +452,7 @@ static void judge_read(struct knowing *knowing, uint32_t t, const struct source 
 static void note_seen(struct knowing *knowing, uint32_t t)
 {
     uint32_t run = knowing->run[t];
-    for (uint32_t i = knowing->first_source[t]; i < knowing->first_source[t + 1]; i++) {
+    ISO_EACH(i, knowing->first_source, t) {
         for (int by_guess = 0; by_guess < 2; by_guess++) {
             uint32_t writer = writer_of(knowing, &knowing->sources[i], by_guess);
             if (writer == ISO_NONE)
@@ -469,7 +469,7 @@ static void take(struct knowing *knowing, uint32_t t)
     uint32_t before = knowing->last[knowing->run[t]];
     if (has_rows(knowing))
         make_row(knowing, t);
-    for (uint32_t i = knowing->first_source[t]; i < knowing->first_source[t + 1]; i++)
+    ISO_EACH(i, knowing->first_source, t)
         judge_read(knowing, t, &knowing->sources[i]);
     if (knowing->level == ISO_MR)
         note_seen(knowing, t);

@@ -34,8 +34,7 @@ uint32_t chronos_sort_operations(struct chronos_shard *shard, uint32_t transacti
     assert(transaction < shard->history->txns.count);
     const struct iso_history *history = shard->history;
     uint32_t count = 0;
-    for (uint32_t o = history->txns.first_op[transaction];
-         o < history->txns.first_op[transaction + 1]; o++) {
+    ISO_EACH(o, history->txns.first_op, transaction) {
         if (!chronos_owns(history->ops.key[o], shard->part, shard->check->parts))
             continue;
         if (!only_writes || iso_kind_writes(history->ops.kind[o]))

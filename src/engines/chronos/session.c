@@ -87,7 +87,7 @@ void chronos_check_sessions(struct chronos *check, struct iso_verdict *verdict, 
     }
     for (uint32_t s = part; s < history->sessions.count; s += check->shards) {
         struct latest latest = {.transaction = ISO_NONE};
-        for (uint32_t i = history->sessions.first[s]; i < history->sessions.first[s + 1]; i++)
+        ISO_EACH(i, history->sessions.first, s)
             check_next(check, verdict, history->sessions.order[i], &latest);
     }
 }

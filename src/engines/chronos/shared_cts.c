@@ -51,7 +51,7 @@ static void gather_member(struct group *group, uint32_t member)
 {
     const struct iso_history *history = group->history;
     uint32_t t = group->transactions[member], count = 0;
-    for (uint32_t o = history->txns.first_op[t]; o < history->txns.first_op[t + 1]; o++)
+    ISO_EACH(o, history->txns.first_op, t)
         group->operations[count++] = (uint64_t)history->ops.key[o] << 32 | o;
     chronos_sort_numbers(group->operations, count);
     for (uint32_t i = 0, end; i < count; i = end) {

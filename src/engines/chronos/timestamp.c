@@ -5,7 +5,7 @@
 /* The first operation whose own timestamp does not lie between sts and cts, or ISO_NONE. */
 static uint32_t stray_operation(const struct iso_history *history, uint32_t t)
 {
-    for (uint32_t o = history->txns.first_op[t]; o < history->txns.first_op[t + 1]; o++) {
+    ISO_EACH(o, history->txns.first_op, t) {
         if ((history->ops.kind[o] & ISO_OPERATION_OTS) &&
             (history->ops.ots[o] < history->txns.sts[t] ||
              history->ops.ots[o] > history->txns.cts[t]))

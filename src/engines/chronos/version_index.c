@@ -55,7 +55,7 @@ static void put_versions(struct chronos_index *index, uint32_t *next, bool count
     memset(writer, 0xff, ((size_t)history->keys.count + 1) * sizeof *writer);
     for (uint32_t c = 0; c < check->commits.count; c++) {
         uint32_t t = check->commits.transaction[c];
-        for (uint32_t o = history->txns.first_op[t]; o < history->txns.first_op[t + 1]; o++) {
+        ISO_EACH(o, history->txns.first_op, t) {
             uint32_t key = history->ops.key[o];
             if (!iso_kind_writes(history->ops.kind[o]))
                 continue;
@@ -89,10 +89,9 @@ static void grow_list(struct chronos_index *index, uint32_t key)
     assert(key < index->check->history->keys.count);
     const struct iso_history *history = index->check->history;
     struct chronos_list *list = &index->check->lists[key];
-    for (uint32_t i = index->first[key]; i < index->first[key + 1]; i++) {
+    ISO_EACH(i, index->first, key) {
         struct chronos_version *version = &index->versions[i];
-        for (uint32_t o = history->txns.first_op[version->writer];
-             o < history->txns.first_op[version->writer + 1]; o++) {
+        ISO_EACH(o, history->txns.first_op, version->writer) {
             if (history->ops.key[o] == key && iso_kind_of(history, o) == ISO_APPEND)
                 chronos_append(list, history->ops.value[o]);
         }

@@ -80,8 +80,7 @@ static void find_in_transaction(const struct writers *writers, struct occurrence
 {
     const struct iso_history *history = writers->history;
     uint32_t count = 0;
-    for (uint32_t o = history->txns.first_op[transaction];
-         o < history->txns.first_op[transaction + 1]; o++) {
+    ISO_EACH(o, history->txns.first_op, transaction) {
         uint32_t key = history->ops.key[o];
         if ((writers->key_bits[key / 64] >> key % 64 & 1) && iso_kind_writes(history->ops.kind[o]))
             sorted[count++] = (uint64_t)key << 32 | o;

@@ -36,7 +36,7 @@ static void find_reads(struct begins *begins, uint32_t t)
 {
     const struct iso_history *history = begins->history;
     begins->reads.count = 0;
-    for (uint32_t o = history->txns.first_op[t]; o < history->txns.first_op[t + 1]; o++) {
+    ISO_EACH(o, history->txns.first_op, t) {
         uint32_t key = history->ops.key[o];
         if (!iso_kind_writes(history->ops.kind[o]) && begins->accessed[key] != t + 1) {
             ISO_APPEND(begins->reads, o);

@@ -64,7 +64,7 @@ static void add_reads(struct split *split, uint32_t t)
 {
     const struct iso_history *history = split->history;
     begin_half(split, t, false);
-    for (uint32_t o = history->txns.first_op[t]; o < history->txns.first_op[t + 1]; o++) {
+    ISO_EACH(o, history->txns.first_op, t) {
         uint32_t key = history->ops.key[o];
         uint8_t kind = iso_kind_of(history, o);
         if (kind == ISO_READ_LIST && split->listed[key] != t + 1)
@@ -80,11 +80,11 @@ static void add_writes(struct split *split, uint32_t t)
 {
     const struct iso_history *history = split->history;
     begin_half(split, t, true);
-    for (uint32_t o = history->txns.first_op[t]; o < history->txns.first_op[t + 1]; o++) {
+    ISO_EACH(o, history->txns.first_op, t) {
         if (iso_kind_writes(history->ops.kind[o]))
             split->last[history->ops.key[o]] = o + 1;
     }
-    for (uint32_t o = history->txns.first_op[t]; o < history->txns.first_op[t + 1]; o++) {
+    ISO_EACH(o, history->txns.first_op, t) {
         if (iso_kind_of(history, o) == ISO_APPEND ||
             (iso_kind_writes(history->ops.kind[o]) && split->last[history->ops.key[o]] == o + 1))
             add_operation(split, o, atom_of(split, history->ops.value[o]));
@@ -107,7 +107,7 @@ static void add_halves(struct split *split, const uint32_t *begin)
         sorted[first[(begin ? begin[t] : t) + 1]++] = t;
     for (uint32_t t = 0; t < n; t++) {
         uint8_t status = iso_status_of(history, t);
-        for (uint32_t i = first[t]; i < first[t + 1]; i++) {
+        ISO_EACH(i, first, t) {
             if (iso_status_of(history, sorted[i]) == ISO_COMMITTED)
                 add_reads(split, sorted[i]);
         }

@@ -182,13 +182,13 @@ static inline uint32_t span_latest(const struct engine *engine, uint32_t span, u
 {
     uint32_t first = engine->spans.version[span], count = engine->spans.version[span + 1] - first,
              base = 0;
-    const stamp *place = engine->versions.position + first;
+    const stamp *position = engine->versions.position + first;
     while (count > 1) {
         uint32_t half = count / 2;
-        base += place[base + half - 1] < positions ? half : 0;
+        base += position[base + half - 1] < positions ? half : 0;
         count -= half;
     }
-    base += place[base] < positions;
+    base += position[base] < positions;
     return base ? first + base - 1 : ISO_NONE;
 }
 
@@ -197,29 +197,29 @@ static inline uint32_t span_latest(const struct engine *engine, uint32_t span, u
 static inline uint32_t span_latest_near(struct engine *engine, uint32_t span, uint32_t positions)
 {
     uint32_t first = engine->spans.version[span], count = engine->spans.version[span + 1] - first;
-    const stamp *place = engine->versions.position + first;
+    const stamp *position = engine->versions.position + first;
     uint32_t low = engine->spans.cursor[span], high = low, step = 1;
-    for (; high < count && place[high] < positions; step *= 2) {
+    for (; high < count && position[high] < positions; step *= 2) {
         low = high + 1;
         high = low + step < count ? low + step : count;
     }
-    for (step = 1; low > 0 && low <= high && place[low - 1] >= positions; step *= 2) {
+    for (step = 1; low > 0 && low <= high && position[low - 1] >= positions; step *= 2) {
         high = low - 1;
         low = high > step ? high - step : 0;
     }
-    ISO_BISECT(low, high, middle, place[middle] < positions);
+    ISO_BISECT(low, high, middle, position[middle] < positions);
     engine->spans.cursor[span] = low;
     return low ? first + low - 1 : ISO_NONE;
 }
 
 /* A begin has stamp 2 * position + 1, a commit 2 * position + 2; at serialisable levels both are
  * position + 1. */
-static inline uint32_t topological_of_begins(const struct engine *engine, uint32_t latest)
+static inline uint32_t positions_of_begins(const struct engine *engine, uint32_t latest)
 {
     return engine->serial ? latest : (latest + 1) / 2;
 }
 
-static inline uint32_t topological_of_commits(const struct engine *engine, uint32_t latest)
+static inline uint32_t positions_of_commits(const struct engine *engine, uint32_t latest)
 {
     return engine->serial ? latest : latest / 2;
 }
@@ -227,25 +227,25 @@ static inline uint32_t topological_of_commits(const struct engine *engine, uint3
 static inline uint32_t span_latest_begin(const struct engine *engine, uint32_t span,
                                          uint32_t latest)
 {
-    return span_latest(engine, span, topological_of_begins(engine, latest));
+    return span_latest(engine, span, positions_of_begins(engine, latest));
 }
 
 static inline uint32_t span_latest_commit(const struct engine *engine, uint32_t span,
                                           uint32_t latest)
 {
-    return span_latest(engine, span, topological_of_commits(engine, latest));
+    return span_latest(engine, span, positions_of_commits(engine, latest));
 }
 
 static inline stamp version_begin_stamp(const struct engine *engine, uint32_t version)
 {
-    uint32_t place = engine->versions.position[version];
-    return (stamp)(engine->serial ? place + 1 : 2 * place + 1);
+    uint32_t position = engine->versions.position[version];
+    return (stamp)(engine->serial ? position + 1 : 2 * position + 1);
 }
 
 static inline stamp version_commit_stamp(const struct engine *engine, uint32_t version)
 {
-    uint32_t place = engine->versions.position[version];
-    return (stamp)(engine->serial ? place + 1 : 2 * place + 2);
+    uint32_t position = engine->versions.position[version];
+    return (stamp)(engine->serial ? position + 1 : 2 * position + 2);
 }
 
 /* versions of a key, of one chain */

@@ -113,7 +113,7 @@ static void name_group(struct minimiser *minimiser, uint32_t group)
     const struct iso_part *part = &minimiser->part;
     if (group == ISO_NONE)
         return;
-    for (uint32_t i = part->first_write[group]; i < part->first_write[group + 1]; i++)
+    ISO_EACH(i, part->first_write, group)
         name_transaction(minimiser, iso_history_owner(minimiser->history, part->writes[i]));
 }
 
@@ -126,8 +126,7 @@ static void name_writers(struct minimiser *minimiser, uint32_t transaction, uint
     name_key(minimiser, key);
     if (transaction >= history->txns.count)
         return;
-    for (uint32_t o = history->txns.first_op[transaction];
-         o < history->txns.first_op[transaction + 1]; o++) {
+    ISO_EACH(o, history->txns.first_op, transaction) {
         uint32_t value = history->ops.value[o];
         if (history->ops.key[o] != key)
             continue;
@@ -201,7 +200,7 @@ static bool keep_operations(struct minimiser *minimiser)
     const struct iso_history *history = minimiser->history;
     uint32_t kept = 0;
     for (uint32_t t = 0; t < history->txns.count; t++) {
-        for (uint32_t o = history->txns.first_op[t]; o < history->txns.first_op[t + 1]; o++) {
+        ISO_EACH(o, history->txns.first_op, t) {
             bool stays =
                 minimiser->part.transactions[t] && minimiser->named_keys[history->ops.key[o]];
             minimiser->part.operations[o] = stays;

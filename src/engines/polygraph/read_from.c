@@ -29,8 +29,7 @@ static void sort_sets(struct engine *engine)
         next[set] = engine->writer_sets.first[set];
         if (sort_set_of_list(engine, set))
             continue;
-        for (uint32_t i = engine->writer_sets.first[set]; i < engine->writer_sets.first[set + 1];
-             i++) {
+        ISO_EACH(i, engine->writer_sets.first, set) {
             if (engine->writer_sets.member[i] != INITIAL)
                 set_of_version[engine->writes.version[engine->writer_sets.member[i]]] = set;
         }

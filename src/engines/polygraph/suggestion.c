@@ -117,7 +117,7 @@ static uint32_t place_reads(struct advice *advice, uint32_t t, uint32_t low)
         moved = false;
         if (advice->patience < count)
             return ISO_NONE;
-        for (uint32_t read = engine->reads.first[t]; read < engine->reads.first[t + 1]; read++) {
+        ISO_EACH(read, engine->reads.first, t) {
             uint32_t last = last_position(advice, read, low, begin);
             if (last == ISO_NONE)
                 return ISO_NONE;
@@ -137,13 +137,13 @@ static bool place_transaction(struct advice *advice, uint32_t t)
             return false;
         low = advice->before[t] + 1;
     }
-    for (uint32_t write = engine->writes.first[t]; write < engine->writes.first[t + 1]; write++) {
+    ISO_EACH(write, engine->writes.first, t) {
         uint32_t last = advice->current[engine->writes.key[write]];
         uint32_t start = last == ISO_NONE ? 0 : engine->writes.transaction[last] + 1;
         low = start > low ? start : low;
     }
     advice->begin[t] = place_reads(advice, t, low);
-    for (uint32_t write = engine->writes.first[t]; write < engine->writes.first[t + 1]; write++) {
+    ISO_EACH(write, engine->writes.first, t) {
         uint32_t key = engine->writes.key[write];
         if (!lengthen_list(advice, write))
             return false;

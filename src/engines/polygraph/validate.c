@@ -11,7 +11,7 @@ static void validate_writes(const struct engine *engine, uint32_t t)
 {
     const struct writes *writes = &engine->writes;
     assert(writes->first[t] <= writes->first[t + 1] && writes->first[t + 1] <= writes->count);
-    for (uint32_t write = writes->first[t]; write < writes->first[t + 1]; write++) {
+    ISO_EACH(write, writes->first, t) {
         assert(writes->transaction[write] == t);
         assert(writes->key[write] < engine->history->keys.count);
     }
@@ -21,7 +21,7 @@ static void validate_reads(const struct engine *engine, uint32_t t)
 {
     const struct reads *reads = &engine->reads;
     assert(reads->first[t] <= reads->first[t + 1] && reads->first[t + 1] <= reads->count);
-    for (uint32_t read = reads->first[t]; read < reads->first[t + 1]; read++) {
+    ISO_EACH(read, reads->first, t) {
         uint32_t operation = reads->operation[read];
         assert(reads->transaction[read] == t);
         assert(engine->history->ops.key[operation] == reads->key[read]);
@@ -35,7 +35,7 @@ static void validate_sets(const struct engine *engine)
     const struct writer_sets *sets = &engine->writer_sets;
     for (uint32_t set = 0; set < sets->count; set++) {
         assert(sets->first[set] < sets->first[set + 1]);
-        for (uint32_t i = sets->first[set]; i < sets->first[set + 1]; i++)
+        ISO_EACH(i, sets->first, set)
             assert(sets->member[i] < engine->writes.count ||
                    (sets->member[i] == INITIAL && i + 1 == sets->first[set + 1]));
     }
@@ -60,8 +60,7 @@ static void validate_span(const struct engine *engine, uint32_t key, uint32_t sp
 {
     const struct versions *versions = &engine->versions;
     assert(engine->spans.version[span] < engine->spans.version[span + 1]);
-    for (uint32_t version = engine->spans.version[span]; version < engine->spans.version[span + 1];
-         version++) {
+    ISO_EACH(version, engine->spans.version, span) {
         uint32_t writer = versions->transaction[version];
         assert(versions->span[version] == span && versions->key[version] == key);
         assert(engine->chains.of[writer] == engine->spans.chain[span]);
@@ -94,7 +93,7 @@ static void validate_chains(const struct engine *engine)
 {
     const struct chains *chains = &engine->chains;
     for (uint32_t chain = 0; chain < chains->count; chain++) {
-        for (uint32_t i = chains->first[chain]; i < chains->first[chain + 1]; i++) {
+        ISO_EACH(i, chains->first, chain) {
             assert(chains->of[chains->member[i]] == chain);
             assert(chains->position[chains->member[i]] == i - chains->first[chain]);
         }
@@ -111,7 +110,7 @@ void versions_validate(const struct engine *engine)
         assert(engine->versions.key[version] == engine->writes.key[write]);
     }
     for (uint32_t key = 0; key < engine->history->keys.count; key++) {
-        for (uint32_t span = engine->spans.first[key]; span < engine->spans.first[key + 1]; span++)
+        ISO_EACH(span, engine->spans.first, key)
             validate_span(engine, key, span);
     }
     assert(engine->spans.version[engine->spans.count] == engine->versions.count);

@@ -64,7 +64,7 @@ static void enter_appends(struct lists *lists, uint32_t t, struct appending *app
     for (uint32_t w = local == ISO_NONE ? 0 : problem->writes.first[local];
          local != ISO_NONE && w < problem->writes.first[local + 1]; w++)
         appending[problem->writes.key[w]].write = w + 1;
-    for (uint32_t o = history->txns.first_op[t]; o < history->txns.first_op[t + 1]; o++) {
+    ISO_EACH(o, history->txns.first_op, t) {
         if (iso_kind_of(history, o) != ISO_APPEND)
             continue;
         struct appending *of_key = &appending[history->ops.key[o]];
@@ -318,7 +318,7 @@ static void resolve_keys(struct lists *lists)
     lists->longest = iso_numbers(key_count);
     for (uint32_t key = 0; key < key_count; key++) {
         uint32_t longest = ISO_NONE;
-        for (uint32_t i = first_read[key]; i < first_read[key + 1]; i++) {
+        ISO_EACH(i, first_read, key) {
             if (longest == ISO_NONE ||
                 problem->reads.prefix[reads[i]] > problem->reads.prefix[longest])
                 longest = reads[i];

@@ -206,7 +206,7 @@ static void scan_transaction(struct scan *scan, uint32_t local)
     uint32_t t = scan->problem->transactions.in_history[local],
              first_write = scan->problem->writes.count;
     bool judged = iso_status_of(history, t) == ISO_COMMITTED;
-    for (uint32_t o = history->txns.first_op[t]; o < history->txns.first_op[t + 1]; o++) {
+    ISO_EACH(o, history->txns.first_op, t) {
         uint8_t kind = iso_kind_of(history, o);
         if (kind == ISO_APPEND)
             scan_append(scan, local, o);
@@ -259,10 +259,9 @@ void problem_find_lost_updates(struct problem *problem)
     uint32_t *writer = iso_numbers_zero(history->keys.count); /* by key: 1 + who writes it */
     uint32_t *first = iso_numbers_none((size_t)problem->writes.count + history->keys.count);
     for (uint32_t t = 0; t < problem->transactions.count; t++) {
-        for (uint32_t write = problem->writes.first[t]; write < problem->writes.first[t + 1];
-             write++)
+        ISO_EACH(write, problem->writes.first, t)
             writer[problem->writes.key[write]] = t + 1;
-        for (uint32_t read = problem->reads.first[t]; read < problem->reads.first[t + 1]; read++) {
+        ISO_EACH(read, problem->reads.first, t) {
             uint32_t key = problem->reads.key[read], version = problem->reads.writer[read];
             if (writer[key] != t + 1 || version == OPEN)
                 continue;

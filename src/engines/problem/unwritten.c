@@ -59,7 +59,7 @@ static void note_writer(struct unwritten *item, uint32_t transaction, bool abort
 static void find_writers(struct table *table, const struct iso_history *history)
 {
     for (uint32_t t = 0; t < history->txns.count; t++) {
-        for (uint32_t o = history->txns.first_op[t]; o < history->txns.first_op[t + 1]; o++) {
+        ISO_EACH(o, history->txns.first_op, t) {
             struct unwritten *item =
                 iso_kind_writes(history->ops.kind[o])
                     ? find_item(table, history->ops.key[o], history->ops.value[o])

@@ -198,10 +198,9 @@ static void find_list_writers(struct problem *problem)
     /* by key: the last write so far */
     uint32_t *last = iso_numbers_none(problem->history->keys.count);
     for (uint32_t t = 0; t < problem->transactions.count; t++) {
-        for (uint32_t write = problem->writes.first[t]; write < problem->writes.first[t + 1];
-             write++)
+        ISO_EACH(write, problem->writes.first, t)
             last[problem->writes.key[write]] = write;
-        for (uint32_t read = problem->reads.first[t]; read < problem->reads.first[t + 1]; read++) {
+        ISO_EACH(read, problem->reads.first, t) {
             uint32_t write = last[problem->reads.key[read]];
             const struct repeating_list *list =
                 placements_of_key(problem->placements, problem->reads.key[read]);
@@ -223,7 +222,7 @@ static bool drop_own(struct problem *problem)
     const uint32_t *first_write = problem->writes.first;
     bool all = true;
     for (uint32_t t = 0; t < problem->transactions.count; t++) {
-        for (uint32_t read = reads->first[t]; read < reads->first[t + 1]; read++) {
+        ISO_EACH(read, reads->first, t) {
             if (is_seen(problem, read))
                 reads->writer[read] = problem->seen[read];
             else if (reads->writer[read] >= first_write[t] &&

@@ -264,8 +264,7 @@ static uint64_t concerned_by(struct iso_rowsets_shards *shards, uint32_t transac
         return all;
     if (shards->options.ranges)
         concerned |= (uint64_t)1 << rowsets_shard_of("", 0, shards->count);
-    for (uint32_t o = history->txns.first_op[transaction];
-         o < history->txns.first_op[transaction + 1]; o++) {
+    ISO_EACH(o, history->txns.first_op, transaction) {
         uint8_t owner = iso_kind_writes(history->ops.kind[o])
                             ? owner_of_key(shards, history->ops.key[o])
                             : NOBODY;

@@ -219,13 +219,11 @@ static void note_writes(struct iso_rowsets *engine, uint32_t transaction, const 
     clear_writes(engine);
     if (!(history->txns.flags[transaction] & ISO_WRITES))
         return;
-    for (uint32_t o = history->txns.first_op[transaction];
-         o < history->txns.first_op[transaction + 1]; o++)
+    ISO_EACH(o, history->txns.first_op, transaction)
         if (iso_kind_writes(history->ops.kind[o]) &&
             history->ops.key[o] < engine->block.known_count)
             __builtin_prefetch(&engine->block.known[history->ops.key[o]], 1);
-    for (uint32_t o = history->txns.first_op[transaction];
-         o < history->txns.first_op[transaction + 1]; o++)
+    ISO_EACH(o, history->txns.first_op, transaction)
         note_write(engine, times, o);
 }
 

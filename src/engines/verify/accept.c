@@ -59,7 +59,7 @@ static void find_predecessors(struct replay *replay)
     const struct iso_history *history = replay->history;
     for (uint32_t s = 0; s < history->sessions.count; s++) {
         uint32_t last = ISO_NONE;
-        for (uint32_t i = history->sessions.first[s]; i < history->sessions.first[s + 1]; i++) {
+        ISO_EACH(i, history->sessions.first, s) {
             uint32_t t = history->sessions.order[i];
             replay->before[t] = last;
             if (iso_status_of(history, t) == ISO_COMMITTED)
@@ -119,7 +119,7 @@ static enum iso_verification replay_begin(struct replay *replay, uint32_t t)
                             "a transaction begins before its session's previous one has committed");
     if (iso_status_of(history, t) == ISO_COMMITTED && check_operations(replay, t) != ISO_CONFIRMED)
         return ISO_REFUSED;
-    for (uint32_t o = history->txns.first_op[t]; o < history->txns.first_op[t + 1]; o++) {
+    ISO_EACH(o, history->txns.first_op, t) {
         uint32_t key = history->ops.key[o];
         if (!iso_kind_writes(history->ops.kind[o]))
             continue;
@@ -149,7 +149,7 @@ static enum iso_verification replay_commit(struct replay *replay, uint32_t t)
     if (replay->state[t] != BEGUN)
         return refuse_order(replay, t, "a transaction commits that has not begun, or twice");
     replay->state[t] = DONE;
-    for (uint32_t o = history->txns.first_op[t]; o < history->txns.first_op[t + 1]; o++) {
+    ISO_EACH(o, history->txns.first_op, t) {
         uint32_t key = history->ops.key[o];
         if (!iso_kind_writes(history->ops.kind[o]))
             continue;

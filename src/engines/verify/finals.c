@@ -13,7 +13,7 @@ ISO_ORDER_BY_TWO(compare_finals, struct final, value, transaction)
  * first. */
 static void note_last(const struct iso_history *history, uint32_t t, uint32_t *last)
 {
-    for (uint32_t o = history->txns.first_op[t]; o < history->txns.first_op[t + 1]; o++) {
+    ISO_EACH(o, history->txns.first_op, t) {
         if (iso_kind_writes(history->ops.kind[o]))
             last[history->ops.key[o]] = o + 1;
     }
@@ -22,7 +22,7 @@ static void note_last(const struct iso_history *history, uint32_t t, uint32_t *l
 static void add_finals(struct finals *finals, uint32_t t, const uint32_t *last)
 {
     const struct iso_history *history = finals->history;
-    for (uint32_t o = history->txns.first_op[t]; o < history->txns.first_op[t + 1]; o++) {
+    ISO_EACH(o, history->txns.first_op, t) {
         if (iso_kind_writes(history->ops.kind[o]) &&
             (iso_kind_of(history, o) == ISO_APPEND ||
              history->ops.value[last[history->ops.key[o]] - 1] == history->ops.value[o]))

@@ -34,7 +34,7 @@ static struct seen writers_of(const struct iso_history *history, uint32_t reader
         if (t == reader || !verify_final_write(history, t, key, &last))
             continue;
         bool aborted = iso_status_of(history, t) == ISO_ABORTED;
-        for (uint32_t o = history->txns.first_op[t]; o < history->txns.first_op[t + 1]; o++) {
+        ISO_EACH(o, history->txns.first_op, t) {
             if (history->ops.key[o] != key || !iso_kind_writes(history->ops.kind[o]) ||
                 history->ops.value[o] != value)
                 continue;
@@ -289,7 +289,7 @@ static uint32_t read_before_write(const struct iso_history *history, uint32_t t,
     if (t >= history->txns.count || iso_status_of(history, t) != ISO_COMMITTED ||
         !verify_final_write(history, t, key, &value))
         return ISO_NONE;
-    for (uint32_t o = history->txns.first_op[t]; o < history->txns.first_op[t + 1]; o++) {
+    ISO_EACH(o, history->txns.first_op, t) {
         uint8_t kind = iso_kind_of(history, o);
         if (history->ops.key[o] != key || (kind != ISO_READ && kind != ISO_READ_LIST))
             continue;

@@ -14,7 +14,7 @@ static void append_span(const struct iso_history *history, uint32_t t, uint32_t 
 {
     bool found = false;
     *before = *rest = 0;
-    for (uint32_t o = history->txns.first_op[t]; o < history->txns.first_op[t + 1]; o++) {
+    ISO_EACH(o, history->txns.first_op, t) {
         if (history->ops.key[o] != key || iso_kind_of(history, o) != ISO_APPEND)
             continue;
         found |= history->ops.value[o] == element;
@@ -26,7 +26,7 @@ uint32_t lists_appended(const struct iso_history *history, uint32_t t, uint32_t 
 {
     assert(key < history->keys.count);
     uint32_t count = 0;
-    for (uint32_t o = history->txns.first_op[t]; o < history->txns.first_op[t + 1]; o++)
+    ISO_EACH(o, history->txns.first_op, t)
         count += history->ops.key[o] == key && iso_kind_of(history, o) == ISO_APPEND;
     return count;
 }
@@ -42,8 +42,7 @@ bool lists_hold(const struct finals *finals, uint32_t operation, uint32_t prefix
         history->lists.element + history->lists.first[history->ops.value[operation]];
     if (place < finals->initial_length[key])
         return false;
-    for (uint32_t o = history->txns.first_op[transaction];
-         o < history->txns.first_op[transaction + 1]; o++) {
+    ISO_EACH(o, history->txns.first_op, transaction) {
         if (history->ops.key[o] != key || iso_kind_of(history, o) != ISO_APPEND)
             continue;
         if (place >= prefix || elements[place++] != history->ops.value[o])

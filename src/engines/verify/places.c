@@ -54,8 +54,7 @@ static bool names_all_at(const struct said *said, uint32_t transaction, uint32_t
 {
     const struct iso_history *history = said->history;
     uint32_t offset = 0;
-    for (uint32_t o = history->txns.first_op[transaction];
-         o < history->txns.first_op[transaction + 1]; o++) {
+    ISO_EACH(o, history->txns.first_op, transaction) {
         if (history->ops.key[o] != said->key || iso_kind_of(history, o) != ISO_APPEND)
             continue;
         if (offset <= at && may_stand(said, transaction, at - offset) &&

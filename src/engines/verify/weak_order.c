@@ -98,7 +98,7 @@ static void number_sessions(struct walk *walk)
     walk->chains.count = history->sessions.count;
     for (uint32_t s = 0; s < history->sessions.count; s++) {
         uint32_t last = ISO_NONE, place = 0;
-        for (uint32_t i = history->sessions.first[s]; i < history->sessions.first[s + 1]; i++) {
+        ISO_EACH(i, history->sessions.first, s) {
             uint32_t t = history->sessions.order[i];
             walk->chains.before[t] = walk->sessions ? last : ISO_NONE;
             walk->chains.of[t] = is_unknown(walk, t) ? walk->chains.count++ : s;
@@ -159,11 +159,11 @@ static void build_lists(struct walk *walk)
     }
     for (uint32_t i = 0; i < walk->evidence->event_count; i++) {
         uint32_t t = walk->evidence->events[i] / 2;
-        for (uint32_t o = history->txns.first_op[t]; o < history->txns.first_op[t + 1]; o++) {
+        ISO_EACH(o, history->txns.first_op, t) {
             if (iso_kind_of(history, o) == ISO_APPEND)
                 append_all(walk, history->ops.key[o], history->ops.value[o]);
         }
-        for (uint32_t o = history->txns.first_op[t]; o < history->txns.first_op[t + 1]; o++) {
+        ISO_EACH(o, history->txns.first_op, t) {
             if (iso_kind_of(history, o) == ISO_APPEND)
                 walk->lists.end_of[history->ops.key[o]][walk->lists.length[history->ops.key[o]]] =
                     t + 1;
@@ -277,8 +277,7 @@ static bool writes_key(const struct walk *walk, uint32_t t, uint32_t key)
 /* By rows: of each chain that writes the key. */
 static bool row_fits(const struct walk *walk, uint32_t key, uint32_t position)
 {
-    for (uint32_t i = walk->passed.writers_first[key]; i < walk->passed.writers_first[key + 1];
-         i++) {
+    ISO_EACH(i, walk->passed.writers_first, key) {
         uint32_t chain = walk->passed.writers[i];
         if (walk->rows.here[chain] &&
             is_behind(walk, walk->passed.written[i], walk->rows.here[chain], position))
@@ -384,7 +383,7 @@ static void for_overwritten(struct walk *walk, uint32_t t,
 {
     assert(t < walk->history->txns.count);
     const struct iso_history *history = walk->history;
-    for (uint32_t o = history->txns.first_op[t]; o < history->txns.first_op[t + 1]; o++) {
+    ISO_EACH(o, history->txns.first_op, t) {
         uint32_t key = history->ops.key[o], position = walk->passed.newest[key];
         if (!iso_kind_writes(history->ops.kind[o]) || walk->rows.writing[key] == t + 1)
             continue;
@@ -452,7 +451,7 @@ static void forget_own(struct walk *walk, uint32_t t)
 {
     assert(t < walk->history->txns.count);
     const struct iso_history *history = walk->history;
-    for (uint32_t o = history->txns.first_op[t]; o < history->txns.first_op[t + 1]; o++) {
+    ISO_EACH(o, history->txns.first_op, t) {
         struct own_list *own = &walk->own[history->ops.key[o]];
         walk->sources.touched[history->ops.key[o]] = 0;
         own->count = 0;
@@ -477,7 +476,7 @@ static enum iso_verification find_sources(struct walk *walk, uint32_t t)
     const struct iso_history *history = walk->history;
     walk->sources.count = 0;
     forget_own(walk, t);
-    for (uint32_t o = history->txns.first_op[t]; o < history->txns.first_op[t + 1]; o++) {
+    ISO_EACH(o, history->txns.first_op, t) {
         uint32_t key = history->ops.key[o], last = walk->sources.touched[key], writer;
         uint8_t kind = iso_kind_of(history, o);
         if (kind == ISO_APPEND) {
@@ -518,7 +517,7 @@ static enum iso_verification find_sources(struct walk *walk, uint32_t t)
 static void note_writes(struct walk *walk, uint32_t t)
 {
     const struct iso_history *history = walk->history;
-    for (uint32_t o = history->txns.first_op[t]; o < history->txns.first_op[t + 1]; o++) {
+    ISO_EACH(o, history->txns.first_op, t) {
         uint32_t key = history->ops.key[o];
         if (!iso_kind_writes(history->ops.kind[o]) || walk->passed.newest[key] == walk->position[t])
             continue;
@@ -542,8 +541,7 @@ static void note_seen(struct walk *walk, uint32_t t)
             iso_number_map_put(&walk->passed.saw, iso_number_pair(chain, source), 1) !=
                 ISO_NUMBER_NONE)
             continue;
-        for (uint32_t o = history->txns.first_op[source]; o < history->txns.first_op[source + 1];
-             o++) {
+        ISO_EACH(o, history->txns.first_op, source) {
             uint64_t name = iso_number_pair(chain, history->ops.key[o]);
             if (!iso_kind_writes(history->ops.kind[o]))
                 continue;
@@ -560,7 +558,7 @@ static void note_seen(struct walk *walk, uint32_t t)
 static void take_kept(struct walk *walk, uint32_t t)
 {
     assert(t < walk->history->txns.count);
-    for (uint32_t i = walk->sources.kept_first[t]; i < walk->sources.kept_first[t + 1]; i++)
+    ISO_EACH(i, walk->sources.kept_first, t)
         add_source(walk, walk->sources.kept[i], walk->sources.kept_at[i]);
 }
 
@@ -624,7 +622,7 @@ static void find_writers(struct walk *walk)
         memset(done, 0xff, ((size_t)keys + 1) * sizeof *done);
         for (uint32_t i = 0; i < count; i++) {
             uint32_t t = sorted[i], chain = walk->chains.of[t];
-            for (uint32_t o = history->txns.first_op[t]; o < history->txns.first_op[t + 1]; o++) {
+            ISO_EACH(o, history->txns.first_op, t) {
                 uint32_t key = history->ops.key[o];
                 if (!iso_kind_writes(history->ops.kind[o]) || done[key] == chain)
                     continue;
@@ -685,7 +683,7 @@ static void ask_for_overwritten(struct walk *walk)
     for (uint32_t i = 0; i < walk->evidence->event_count; i++) {
         uint32_t t = walk->evidence->events[i] / 2;
         for_overwritten(walk, t, ask_for);
-        for (uint32_t o = history->txns.first_op[t]; o < history->txns.first_op[t + 1]; o++) {
+        ISO_EACH(o, history->txns.first_op, t) {
             if (iso_kind_writes(history->ops.kind[o]))
                 walk->passed.newest[history->ops.key[o]] = i + 1;
         }
@@ -742,7 +740,7 @@ static void walk_init(struct walk *walk)
     walk->lists.end_of = iso_allocate_zeroed(keys, sizeof *walk->lists.end_of);
     finals_init(&walk->finals, history);
     for (uint32_t t = 0; t < history->txns.count; t++) {
-        for (uint32_t o = history->txns.first_op[t]; o < history->txns.first_op[t + 1]; o++) {
+        ISO_EACH(o, history->txns.first_op, t) {
             if (history->txns.first_op[t + 1] - history->txns.first_op[t] > 32 &&
                 iso_kind_writes(history->ops.kind[o]))
                 iso_number_map_put(&walk->passed.writes, iso_number_pair(t, history->ops.key[o]),

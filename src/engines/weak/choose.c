@@ -99,8 +99,7 @@ void weak_choices_make(const struct weak_choices *choices, struct iso_solver *as
 {
     struct weak *weak = choices->weak;
     for (uint32_t t = 0; choices->first && t < weak->history->txns.count; t++) {
-        for (uint32_t read = weak->problem.reads.first[t]; read < weak->problem.reads.first[t + 1];
-             read++) {
+        ISO_EACH(read, weak->problem.reads.first, t) {
             uint32_t best = OPEN;
             uint64_t best_rank = 0;
             if (choices->first[read] == ISO_NONE)

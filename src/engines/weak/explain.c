@@ -146,8 +146,7 @@ static bool put_pram(struct proof *proof, uint32_t from, uint32_t reader)
     assert(reader < proof->weak->history->txns.count);
     struct weak *weak = proof->weak;
     for (uint32_t a = reader; a != ISO_NONE; a = weak->chains.before[a]) {
-        for (uint32_t read = weak->problem.reads.first[a]; read < weak->problem.reads.first[a + 1];
-             read++) {
+        ISO_EACH(read, weak->problem.reads.first, a) {
             uint32_t source = read_source(weak, read);
             if (source == ISO_NONE || (a == reader && source == from) ||
                 (source != from && !is_session_before(weak, from, source)))
@@ -179,8 +178,7 @@ static void put_causal(struct proof *proof, uint32_t from, uint32_t reader)
             by[before] = ISO_NONE;
             queue[count++] = before;
         }
-        for (uint32_t read = weak->problem.reads.first[t]; read < weak->problem.reads.first[t + 1];
-             read++) {
+        ISO_EACH(read, weak->problem.reads.first, t) {
             uint32_t source = read_source(weak, read);
             if (source == ISO_NONE || to[source] != ISO_NONE || source == reader)
                 continue;
@@ -203,8 +201,7 @@ static void put_by_sources(struct proof *proof, uint32_t from, uint32_t reader)
     assert(from < proof->weak->history->txns.count);
     assert(reader < proof->weak->history->txns.count);
     struct weak *weak = proof->weak;
-    for (uint32_t read = weak->problem.reads.first[reader];
-         read < weak->problem.reads.first[reader + 1]; read++) {
+    ISO_EACH(read, weak->problem.reads.first, reader) {
         uint32_t source = read_source(weak, read);
         if (source == ISO_NONE)
             continue;

@@ -35,8 +35,7 @@ void weak_order_readers(struct weak *weak)
         weak->order.reader = iso_numbers(weak->problem.reads.count);
     /* the reader, not the read: what an order needs; weak_order_cycle looks the read up */
     for (uint32_t t = 0; t < n; t++) {
-        for (uint32_t read = weak->problem.reads.first[t]; read < weak->problem.reads.first[t + 1];
-             read++) {
+        ISO_EACH(read, weak->problem.reads.first, t) {
             uint32_t source = read_source(weak, read);
             if (source != ISO_NONE)
                 weak->order.reader[first[source + 1]++] = t;
@@ -166,8 +165,7 @@ static void count_waits(struct sorting *sorting)
         if (!weak->chains.part[t])
             continue;
         uint32_t waits = weak->chains.before[t] != ISO_NONE && !is_unknown(weak, t);
-        for (uint32_t read = weak->problem.reads.first[t]; read < weak->problem.reads.first[t + 1];
-             read++)
+        ISO_EACH(read, weak->problem.reads.first, t)
             waits += has_source(weak, read);
         sorting->waits[t] = waits;
     }
@@ -200,9 +198,9 @@ static bool sort(struct weak *weak, bool by_force)
         uint32_t t = sorted[count++] = weak->order.list[place];
         if (weak->chains.next[t] != ISO_NONE)
             release_one(&sorting, weak->chains.next[t], false);
-        for (uint32_t i = weak->order.reader_first[t]; i < weak->order.reader_first[t + 1]; i++)
+        ISO_EACH(i, weak->order.reader_first, t)
             release_one(&sorting, weak->order.reader[i], false);
-        for (uint32_t i = sorting.bond_first[t]; i < sorting.bond_first[t + 1]; i++)
+        ISO_EACH(i, sorting.bond_first, t)
             release_one(&sorting, weak->order.bonds[sorting.bond_of[i]].to,
                         weak->order.bonds[sorting.bond_of[i]].kind == BOND_TRIED);
     }
@@ -244,8 +242,7 @@ static bool input_order_fits(const struct weak *weak)
     for (uint32_t t = 0; t < n; t++) {
         if (weak->chains.before[t] != ISO_NONE && weak->chains.before[t] > t)
             return false;
-        for (uint32_t read = weak->problem.reads.first[t]; read < weak->problem.reads.first[t + 1];
-             read++) {
+        ISO_EACH(read, weak->problem.reads.first, t) {
             uint32_t source = read_source(weak, read);
             if (source != ISO_NONE && source > t)
                 return false;
@@ -330,9 +327,9 @@ static void search_round(struct search *search)
     uint32_t next = 0, t = search->goal;
     for (bool first = true; !search->found && (first || next < search->queued); first = false) {
         t = first ? search->goal : search->queue[next++];
-        for (uint32_t i = search->bond_first[t]; i < search->bond_first[t + 1]; i++)
+        ISO_EACH(i, search->bond_first, t)
             reach(search, t, weak->order.bonds[search->bond_of[i]].to, search->bond_of[i]);
-        for (uint32_t i = weak->order.reader_first[t]; i < weak->order.reader_first[t + 1]; i++)
+        ISO_EACH(i, weak->order.reader_first, t)
             reach(search, t, weak->order.reader[i], ISO_NONE);
         if (weak->chains.next[t] != ISO_NONE)
             reach(search, t, weak->chains.next[t], ISO_NONE);
@@ -356,8 +353,7 @@ static uint32_t find_on_cycle(const struct weak *weak)
         if (weak->chains.before[u] != ISO_NONE && !is_unknown(weak, u) &&
             weak->order.position[weak->chains.before[u]] == ISO_NONE)
             waits_for[u] = weak->chains.before[u];
-        for (uint32_t read = weak->problem.reads.first[u]; read < weak->problem.reads.first[u + 1];
-             read++) {
+        ISO_EACH(read, weak->problem.reads.first, u) {
             uint32_t source = read_source(weak, read);
             if (source != ISO_NONE && weak->order.position[source] == ISO_NONE)
                 waits_for[u] = source;
@@ -375,8 +371,7 @@ static uint32_t find_on_cycle(const struct weak *weak)
 /* A read by which `to` saw what `from` wrote, or ISO_NONE. */
 static uint32_t read_between(const struct weak *weak, uint32_t from, uint32_t to)
 {
-    for (uint32_t read = weak->problem.reads.first[to]; read < weak->problem.reads.first[to + 1];
-         read++) {
+    ISO_EACH(read, weak->problem.reads.first, to) {
         if (read_source(weak, read) == from)
             return read;
     }

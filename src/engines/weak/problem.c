@@ -5,8 +5,7 @@ static void chain_session(struct weak *weak, uint32_t session)
 {
     const struct iso_history *history = weak->history;
     uint32_t last = ISO_NONE, chain = weak->chains.count, place = 0;
-    for (uint32_t i = history->sessions.first[session]; i < history->sessions.first[session + 1];
-         i++) {
+    ISO_EACH(i, history->sessions.first, session) {
         uint32_t t = history->sessions.order[i];
         if (!weak->chains.part[t] || is_unknown(weak, t))
             continue;
@@ -21,8 +20,7 @@ static void chain_session(struct weak *weak, uint32_t session)
     }
     weak->chains.count += place > 0;
     last = ISO_NONE;
-    for (uint32_t i = history->sessions.first[session]; i < history->sessions.first[session + 1];
-         i++) {
+    ISO_EACH(i, history->sessions.first, session) {
         uint32_t t = history->sessions.order[i];
         if (!weak->chains.part[t])
             continue;

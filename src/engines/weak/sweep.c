@@ -197,8 +197,7 @@ void weak_sweep_spans(struct weak *weak)
     weak->versions.span = iso_numbers(weak->problem.writes.count);
     uint32_t *end = iso_numbers_copy(weak->versions.key_first, weak->history->keys.count);
     for (uint32_t i = 0; i < weak->chains.part_count; i++) {
-        for (uint32_t write = weak->problem.writes.first[sorted[i]];
-             write < weak->problem.writes.first[sorted[i] + 1]; write++)
+        ISO_EACH(write, weak->problem.writes.first, sorted[i])
             weak->versions.span[end[weak->problem.writes.key[write]]++] = write;
     }
     weak->versions.span_end = iso_numbers(weak->problem.writes.count);
@@ -359,14 +358,12 @@ static void seen_build(struct seen *seen, struct weak *weak)
     uint32_t *sorted = sort_by_chain(weak);
     for (uint32_t i = 0; i < weak->chains.part_count; i++) {
         uint32_t t = sorted[i];
-        for (uint32_t read = weak->problem.reads.first[t]; read < weak->problem.reads.first[t + 1];
-             read++) {
+        ISO_EACH(read, weak->problem.reads.first, t) {
             uint32_t source = read_source(weak, read);
             if (source == ISO_NONE || stamp[source] == weak->chains.chain[t] + 1)
                 continue;
             stamp[source] = weak->chains.chain[t] + 1;
-            for (uint32_t write = weak->problem.writes.first[source];
-                 write < weak->problem.writes.first[source + 1]; write++) {
+            ISO_EACH(write, weak->problem.writes.first, source) {
                 if (count == capacity) {
                     capacity = 2 * capacity + 1024;
                     items = iso_reallocate(items, capacity * sizeof *items);
@@ -458,8 +455,7 @@ static void check_read(struct sweeping *sweeping, uint32_t t, uint32_t read)
         check_seen(sweeping, read, weak->chains.chain[t], weak->chains.position[t]);
         break;
     case ISO_WFR:
-        for (uint32_t other = weak->problem.reads.first[t];
-             other < weak->problem.reads.first[t + 1]; other++) {
+        ISO_EACH(other, weak->problem.reads.first, t) {
             uint32_t source = read_source(weak, other);
             uint32_t last = source != ISO_NONE && is_unknown(weak, source)
                                 ? weak->chains.before[source]
@@ -479,8 +475,7 @@ static void check_read(struct sweeping *sweeping, uint32_t t, uint32_t read)
 static void raise_by_sources(const struct sweeping *sweeping, uint32_t t, char *row, bool inclusive)
 {
     const struct weak *weak = sweeping->weak;
-    for (uint32_t read = weak->problem.reads.first[t]; read < weak->problem.reads.first[t + 1];
-         read++) {
+    ISO_EACH(read, weak->problem.reads.first, t) {
         uint32_t source = read_source(weak, read);
         if (source == ISO_NONE)
             continue;
@@ -516,8 +511,7 @@ static void join_from(struct sweeping *sweeping, uint32_t from)
 static void join_overwritten(struct sweeping *sweeping, uint32_t t)
 {
     const struct weak *weak = sweeping->weak;
-    for (uint32_t write = weak->problem.writes.first[t]; write < weak->problem.writes.first[t + 1];
-         write++) {
+    ISO_EACH(write, weak->problem.writes.first, t) {
         uint32_t key = weak->problem.writes.key[write], count = weak->versions.filled[key];
         if (count)
             join_from(
@@ -555,8 +549,7 @@ static void enter_row(struct sweeping *sweeping, uint32_t t)
         if (!--rows->left[before])
             row_free(rows, before);
     }
-    for (uint32_t read = weak->problem.reads.first[t]; read < weak->problem.reads.first[t + 1];
-         read++) {
+    ISO_EACH(read, weak->problem.reads.first, t) {
         uint32_t source = read_source(weak, read);
         if (source != ISO_NONE)
             join_from(sweeping, source);
@@ -582,8 +575,7 @@ static void leave_row(struct sweeping *sweeping, uint32_t t)
  * are fetched meanwhile. */
 static void fetch_ahead(const struct weak *weak, uint32_t t)
 {
-    for (uint32_t read = weak->problem.reads.first[t]; read < weak->problem.reads.first[t + 1];
-         read++) {
+    ISO_EACH(read, weak->problem.reads.first, t) {
         if (has_source(weak, read)) {
             __builtin_prefetch(&weak->versions.slot[weak->problem.reads.writer[read]]);
             __builtin_prefetch(&weak->problem.writes.transaction[weak->problem.reads.writer[read]]);
@@ -604,8 +596,7 @@ static void check_transaction(struct sweeping *sweeping, uint32_t t)
         if (weak->level == ISO_RC)
             mark_source(sweeping, t, read);
     }
-    for (uint32_t write = weak->problem.writes.first[t]; write < weak->problem.writes.first[t + 1];
-         write++) {
+    ISO_EACH(write, weak->problem.writes.first, t) {
         uint32_t key = weak->problem.writes.key[write];
         weak->versions.slot[write] = weak->versions.filled[key];
         weak->versions.list[weak->versions.key_first[key] + weak->versions.filled[key]++] = write;

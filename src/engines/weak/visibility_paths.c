@@ -106,16 +106,14 @@ static void go_on(struct visibility_paths *visibility_paths, const struct target
     if (weak->chains.before[t] != ISO_NONE)
         reach(visibility_paths, target,
               (struct way_step){weak->chains.before[t], t, WAY_SESSION, ISO_NONE}, 0);
-    for (uint32_t read = weak->problem.reads.first[t]; read < weak->problem.reads.first[t + 1];
-         read++) {
+    ISO_EACH(read, weak->problem.reads.first, t) {
         uint32_t source = read_source(weak, read);
         bool is_choice = weak->problem.reads.set[read] != ISO_NONE;
         if (source != ISO_NONE)
             reach(visibility_paths, target, (struct way_step){source, t, WAY_READ, read},
                   is_choice);
     }
-    for (uint32_t i = visibility_paths->bond_first[t]; i < visibility_paths->bond_first[t + 1];
-         i++) {
+    ISO_EACH(i, visibility_paths->bond_first, t) {
         const struct bond *bond = &weak->order.bonds[visibility_paths->bond_of[i]];
         bool tried = bond->kind == BOND_TRIED;
         if (bond->kind == BOND_SIDE ||

@@ -52,10 +52,7 @@ void iso_capture_reader_free(struct iso_capture_reader *reader)
     if (!reader)
         return;
     iso_stream_reader_free(reader->stream);
-    iso_free(reader->path);
-    iso_free(reader->messages);
-    iso_free(reader->storage);
-    iso_free(reader->parsed.headers);
+    ISO_FREE_ALL(reader->path, reader->messages, reader->storage, reader->parsed.headers);
     iso_json_release(&reader->parsed.json);
     iso_free(reader->signs);
     iso_free(reader);

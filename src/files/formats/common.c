@@ -53,7 +53,7 @@ void format_set_initial_zero(struct iso_history *history)
     for (uint32_t t = 0; t < history->txns.count; t++) {
         if (iso_status_of(history, t) == ISO_ABORTED)
             continue;
-        for (uint32_t o = history->txns.first_op[t]; o < history->txns.first_op[t + 1]; o++) {
+        ISO_EACH(o, history->txns.first_op, t) {
             uint32_t key = history->ops.key[o];
             if (iso_kind_of(history, o) != ISO_WRITE || history->ops.value[o] != 0 || done[key])
                 continue;

@@ -45,7 +45,7 @@ enum iso_status plain_check_known(const struct iso_history *history, enum iso_fo
         if (iso_marks_of(history, t) & ISO_MARK_CDC_WRITES)
             return plain_refuse(history, t, format,
                                 "only a change stream knows all that the transaction wrote", error);
-        for (uint32_t o = history->txns.first_op[t]; o < history->txns.first_op[t + 1]; o++)
+        ISO_EACH(o, history->txns.first_op, t)
             if (iso_kind_of(history, o) == ISO_WRITE &&
                 iso_atom_is_unknown(&history->atoms, history->ops.value[o]))
                 return plain_refuse(history, t, format,
@@ -60,7 +60,7 @@ static enum iso_status number_values(struct plain *plain, enum iso_format format
     const struct iso_history *history = plain->history;
     uint64_t number;
     for (uint32_t t = 0; t < history->txns.count; t++) {
-        for (uint32_t o = history->txns.first_op[t]; o < history->txns.first_op[t + 1]; o++) {
+        ISO_EACH(o, history->txns.first_op, t) {
             uint32_t key = history->ops.key[o], value = history->ops.value[o];
             if (iso_key_is_list(history, key))
                 return plain_refuse(history, t, format, "the history has lists", error);

@@ -332,7 +332,7 @@ static bool are_transactions(const struct iso_history *history)
 
 static void add_run(struct iso_history *to, const struct iso_history *from, uint32_t run)
 {
-    for (uint32_t o = from->txns.first_op[run]; o < from->txns.first_op[run + 1]; o++)
+    ISO_EACH(o, from->txns.first_op, run)
         iso_history_operation(to, iso_kind_of(from, o), from->keys.atom[from->ops.key[o]],
                               from->ops.value[o]);
 }

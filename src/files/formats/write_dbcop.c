@@ -43,10 +43,10 @@ static void put_transaction(struct iso_output *output, const struct plain *plain
 {
     const struct iso_history *history = plain->history;
     uint64_t count = 0;
-    for (uint32_t o = history->txns.first_op[t]; o < history->txns.first_op[t + 1]; o++)
+    ISO_EACH(o, history->txns.first_op, t)
         count += plain_says(plain, t, o);
     put_number(output, count);
-    for (uint32_t o = history->txns.first_op[t]; o < history->txns.first_op[t + 1]; o++) {
+    ISO_EACH(o, history->txns.first_op, t) {
         if (plain_says(plain, t, o))
             put_event(output, plain, o);
     }

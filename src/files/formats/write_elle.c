@@ -88,7 +88,7 @@ static void put_line(struct elle_writer *writer, uint32_t t, uint32_t process, c
         iso_output_format(writer->output, writer->json ? ",\"time\":%" PRIu64 : ", :time %" PRIu64,
                           time - 1);
     iso_output_text(writer->output, writer->json ? ",\"value\":[" : ", :value [");
-    for (uint32_t o = history->txns.first_op[t]; o < history->txns.first_op[t + 1]; o++) {
+    ISO_EACH(o, history->txns.first_op, t) {
         if (o > history->txns.first_op[t])
             iso_output_char(writer->output, writer->json ? ',' : ' ');
         put_mop(writer, o, !reads_known);
@@ -144,7 +144,7 @@ static enum iso_status check(const struct elle_writer *writer, enum iso_format f
 {
     const struct iso_history *history = writer->history;
     for (uint32_t t = 0; t < history->txns.count; t++) {
-        for (uint32_t o = history->txns.first_op[t]; o < history->txns.first_op[t + 1]; o++) {
+        ISO_EACH(o, history->txns.first_op, t) {
             const char *what = unsayable(writer, o);
             if (what)
                 return plain_refuse(history, t, format, what, error);
@@ -158,7 +158,7 @@ static void find_last(struct elle_writer *writer)
 {
     const struct iso_history *history = writer->history;
     for (uint32_t s = 0; s < history->sessions.count; s++) {
-        for (uint32_t i = history->sessions.first[s]; i < history->sessions.first[s + 1]; i++) {
+        ISO_EACH(i, history->sessions.first, s) {
             if (iso_status_of(history, history->sessions.order[i]) != ISO_UNKNOWN)
                 writer->last[s] = i - history->sessions.first[s];
         }
@@ -197,8 +197,6 @@ enum iso_status write_elle(struct iso_history_writer *writer, const struct iso_h
         put_transactions(&elle);
         writer->count += history->txns.count;
     }
-    iso_free(elle.next);
-    iso_free(elle.last);
-    iso_free(initial);
+    ISO_FREE_ALL(elle.next, elle.last, initial);
     return status;
 }

@@ -284,8 +284,7 @@ static void write_timekiller_transaction(struct iso_history_writer *writer,
         output, ",\"cts\":{\"p\":",
         stamp_of(history, history->txns.cts[transaction], history->txns.cts_logical, transaction));
     LITERAL(output, ",\"ops\":[");
-    for (uint32_t o = history->txns.first_op[transaction];
-         o < history->txns.first_op[transaction + 1]; o++) {
+    ISO_EACH(o, history->txns.first_op, transaction) {
         if (o > history->txns.first_op[transaction])
             iso_output_char(output, ',');
         write_kind_and_key(output, history, o, "rwwar");

@@ -100,7 +100,7 @@ static void cobra_transaction(struct logs *logs, uint32_t t)
     const struct iso_history *history = logs->plain.history;
     iso_output_char(&logs->output, 'S');
     put_number(&logs->output, cobra_tid(logs, t));
-    for (uint32_t o = history->txns.first_op[t]; o < history->txns.first_op[t + 1]; o++) {
+    ISO_EACH(o, history->txns.first_op, t) {
         if (iso_kind_writes(history->ops.kind[o]))
             cobra_write(logs, o);
         else if (plain_says(&logs->plain, t, o))
@@ -120,7 +120,7 @@ static bool find_writes(struct logs *logs)
     for (int reads = 0; reads < 2; reads++) {
         for (uint32_t p = 0; p < logs->plain.place_count; p++) {
             uint32_t t = logs->plain.places[p].transaction;
-            for (uint32_t o = history->txns.first_op[t]; o < history->txns.first_op[t + 1]; o++) {
+            ISO_EACH(o, history->txns.first_op, t) {
                 uint64_t value;
                 if (iso_kind_writes(history->ops.kind[o]) == reads ||
                     !plain_value(&logs->plain, o, &value))
@@ -141,7 +141,7 @@ static void cobra_prepare(struct logs *logs)
     for (uint32_t p = 0; p < logs->plain.place_count; p++) {
         uint32_t t = logs->plain.places[p].transaction;
         logs->rename_tids |= is_special(plain_tid(&logs->plain, t));
-        for (uint32_t o = history->txns.first_op[t]; o < history->txns.first_op[t + 1]; o++) {
+        ISO_EACH(o, history->txns.first_op, t) {
             uint64_t value;
             if (iso_kind_writes(history->ops.kind[o]) && !plain_value(&logs->plain, o, &value))
                 logs->deleted[history->ops.key[o]] = true;
@@ -157,7 +157,7 @@ static void viper_transaction(struct logs *logs, uint32_t t)
     const struct iso_history *history = logs->plain.history;
     bool aborted = iso_status_of(history, t) == ISO_ABORTED, first = true;
     iso_output_text(&logs->output, "{\"value\": [");
-    for (uint32_t o = history->txns.first_op[t]; o < history->txns.first_op[t + 1]; o++) {
+    ISO_EACH(o, history->txns.first_op, t) {
         bool write = iso_kind_writes(history->ops.kind[o]);
         uint64_t value;
         if (!plain_says(&logs->plain, t, o))

@@ -160,7 +160,7 @@ static uint32_t write_transaction(struct iso_output *output, const struct style 
     uint32_t t = plain->places[place].transaction;
     uint32_t count = 0;
     style->begin(output, plain, place, plain_starts_session(plain, place));
-    for (uint32_t o = history->txns.first_op[t]; o < history->txns.first_op[t + 1]; o++) {
+    ISO_EACH(o, history->txns.first_op, t) {
         if (!plain_says(plain, t, o))
             continue;
         style->operation(output, plain, place, o, count == 0);

@@ -189,8 +189,7 @@ static bool has_stamp(const struct iso_history *history, uint32_t transaction)
 {
     if (history->txns.flags[transaction] & (ISO_HAS_STS | ISO_HAS_CTS))
         return true;
-    for (uint32_t o = history->txns.first_op[transaction];
-         o < history->txns.first_op[transaction + 1]; o++) {
+    ISO_EACH(o, history->txns.first_op, transaction) {
         if (history->ops.kind[o] & ISO_OPERATION_OTS)
             return true;
     }
@@ -353,10 +352,7 @@ static void reader_release(struct native_reader *reader)
 {
     for (size_t i = 0; i < reader->piece_count; i++)
         piece_release(&reader->pieces[i]);
-    iso_free(reader->pieces);
-    iso_free(reader->free_pieces);
-    iso_free(reader->waiting);
-    iso_free(reader->rest);
+    ISO_FREE_ALL(reader->pieces, reader->free_pieces, reader->waiting, reader->rest);
     iso_input_free(reader->input);
     pthread_cond_destroy(&reader->piece_freed);
     pthread_mutex_destroy(&reader->output_lock);

@@ -1,5 +1,5 @@
-/* Sums of counts, and lists of 32-bit numbers: with room for `count` of them, and one more, so that
- * none is empty. On the heap: iso_free. */
+/* Sums of counts, numbers by group, and lists of 32-bit numbers: with room for `count` of them, and
+ * one more, so that none is empty. On the heap: iso_free. */
 #pragma once
 
 #include <string.h>
@@ -34,6 +34,10 @@ static inline void iso_running_sums(uint32_t *numbers, size_t count)
     for (size_t i = 1; i < count; i++)
         numbers[i] += numbers[i - 1];
 }
+
+/* Each number of a group, by a column of where groups start: first[group] to first[group + 1] - 1. */
+#define ISO_EACH(number, first, group)                                                             \
+    for (uint32_t number = (first)[group]; number < (first)[(group) + 1]; number++)
 
 /* Adds each of the numbers of 64 bits in `bytes` bytes: counts that stand in two structs. */
 static inline void iso_add_counts(void *sums, const void *more, size_t bytes)

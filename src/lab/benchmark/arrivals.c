@@ -78,7 +78,7 @@ static void copy_transaction(const struct copier *copier, uint32_t t)
         iso_history_set_sts(copier->to, (struct iso_stamp){.physical = from->txns.sts[t]});
     if (from->txns.flags[t] & ISO_HAS_CTS)
         iso_history_set_cts(copier->to, (struct iso_stamp){.physical = from->txns.cts[t]});
-    for (uint32_t o = from->txns.first_op[t]; o < from->txns.first_op[t + 1]; o++)
+    ISO_EACH(o, from->txns.first_op, t)
         copy_operation(copier, o);
 }
 
@@ -86,7 +86,7 @@ static uint64_t *place_in_sessions(const struct iso_history *history)
 {
     uint64_t *sno = iso_allocate(((size_t)history->txns.count + 1) * sizeof *sno);
     for (uint32_t s = 0; s < history->sessions.count; s++) {
-        for (uint32_t i = history->sessions.first[s]; i < history->sessions.first[s + 1]; i++)
+        ISO_EACH(i, history->sessions.first, s)
             sno[history->sessions.order[i]] = i - history->sessions.first[s];
     }
     return sno;
@@ -164,8 +164,6 @@ enum iso_status bench_arrivals_init(struct bench_arrivals *arrivals,
 
 void bench_arrivals_release(struct bench_arrivals *arrivals)
 {
-    iso_free(arrivals->arrivals);
-    iso_free(arrivals->watermark);
-    iso_free(arrivals->settled);
+    ISO_FREE_ALL(arrivals->arrivals, arrivals->watermark, arrivals->settled);
     iso_history_release(&arrivals->history);
 }

@@ -231,9 +231,6 @@ enum iso_status bench_live_measure(const struct iso_kafka_properties *properties
     iso_kafka_producer_free(client.producer);
     iso_kafka_consumer_free(reader->consumer);
     iso_pipeline_free(reader->pipeline);
-    iso_free(reader->due);
-    iso_free(client.next);
-    iso_free(client.sent);
-    iso_free(reader);
+    ISO_FREE_ALL(reader->due, client.next, client.sent, reader);
     return error->status;
 }

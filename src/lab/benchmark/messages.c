@@ -138,9 +138,7 @@ enum iso_status bench_messages_init(struct bench_messages *messages, const struc
 
 void bench_messages_release(struct bench_messages *messages)
 {
-    iso_free(messages->list);
-    iso_free(messages->cts);
-    iso_free(messages->session);
+    ISO_FREE_ALL(messages->list, messages->cts, messages->session);
     iso_text_release(&messages->payloads);
     *messages = (struct bench_messages){0};
 }

@@ -14,10 +14,7 @@ void outlet_init(struct outlet *outlet, enum iso_generate_order order, iso_gener
 
 static void transaction_free(struct transaction *transaction)
 {
-    iso_free(transaction->operations);
-    iso_free(transaction->steps);
-    iso_free(transaction->elements);
-    iso_free(transaction);
+    ISO_FREE_ALL(transaction->operations, transaction->steps, transaction->elements, transaction);
 }
 
 void outlet_release(struct outlet *outlet)

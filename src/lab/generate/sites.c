@@ -23,9 +23,7 @@ void sites_release(struct sites *sites)
 {
     for (uint32_t i = 0; i < sites->log_count; i++)
         iso_free(sites->log[i].writes);
-    iso_free(sites->log);
-    iso_free(sites->versions);
-    iso_free(sites->newest);
+    ISO_FREE_ALL(sites->log, sites->versions, sites->newest);
 }
 
 static struct site_version *version_at(const struct sites *sites, uint32_t site, uint32_t slot)

@@ -26,9 +26,7 @@ void tables_release(struct tables *tables)
 {
     for (uint32_t i = 0; i < tables->row_count; i++)
         free_versions(tables->rows[i].newest);
-    iso_free(tables->rows);
-    iso_free(tables->found);
-    iso_free(tables->own);
+    ISO_FREE_ALL(tables->rows, tables->found, tables->own);
     memset(tables, 0, sizeof *tables);
 }
 

@@ -17,11 +17,9 @@ void iso_figures_init(struct iso_figures *figures, const struct iso_figure_colum
 
 void iso_figures_release(struct iso_figures *figures)
 {
-    for (size_t i = 0; i < figures->row_count; i++) {
-        iso_free(figures->rows[i].experiment);
-        iso_free(figures->rows[i].parameter);
-        iso_free(figures->rows[i].value);
-    }
+    for (size_t i = 0; i < figures->row_count; i++)
+        ISO_FREE_ALL(figures->rows[i].experiment, figures->rows[i].parameter,
+                     figures->rows[i].value);
     iso_free(figures->rows);
     iso_free(figures->settings);
     memset(figures, 0, sizeof *figures);

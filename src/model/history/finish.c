@@ -76,7 +76,7 @@ static enum iso_status check_tids(const struct iso_history *history, struct iso_
 static uint32_t first_user(const struct iso_history *history, uint32_t key, uint8_t use)
 {
     for (uint32_t t = 0; t < history->txns.count; t++) {
-        for (uint32_t o = history->txns.first_op[t]; o < history->txns.first_op[t + 1]; o++) {
+        ISO_EACH(o, history->txns.first_op, t) {
             if (history->ops.key[o] == key &&
                 history_key_use(iso_kind_of(history, o), history->ops.value[o]) == use)
                 return t;
@@ -167,8 +167,7 @@ static uint64_t sno_of(const struct iso_history *history, uint32_t transaction)
 /* Where no sno was given it is the position in the input, from 0. */
 static void default_snos(struct iso_history *history, uint32_t session)
 {
-    for (uint32_t i = history->sessions.first[session]; i < history->sessions.first[session + 1];
-         i++) {
+    ISO_EACH(i, history->sessions.first, session) {
         uint32_t t = history->sessions.order[i];
         if (!(history->txns.flags[t] & ISO_HAS_SNO))
             history->txns.sno[t] = i - history->sessions.first[session];

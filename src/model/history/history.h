@@ -21,6 +21,7 @@
 
 #include "base/atom.h"
 #include "base/error.h"
+#include "base/numbers.h"
 
 /* The column `kind`: one of these ... */
 enum iso_operation_kind { ISO_READ, ISO_WRITE, ISO_DELETE, ISO_APPEND, ISO_READ_LIST };

@@ -21,8 +21,7 @@ uint64_t iso_history_latest_time(const struct iso_history *history, uint32_t tra
     uint64_t latest = history->txns.sts[transaction];
     if (!(history->txns.flags[transaction] & ISO_OWN_TIMES) || !history->ops.ots)
         return latest;
-    for (uint32_t o = history->txns.first_op[transaction];
-         o < history->txns.first_op[transaction + 1]; o++)
+    ISO_EACH(o, history->txns.first_op, transaction)
         if ((history->ops.kind[o] & ISO_OPERATION_OTS) && history->ops.ots[o] > latest)
             latest = history->ops.ots[o];
     /* Where timestamps are ranks by now, sets keep theirs as they were given, and their reads have

@@ -176,7 +176,7 @@ static void copy_transaction(const struct builder *builder, uint32_t t)
 {
     const struct iso_history *from = builder->from;
     history_copy_head(builder->into, from, t);
-    for (uint32_t o = from->txns.first_op[t]; o < from->txns.first_op[t + 1]; o++) {
+    ISO_EACH(o, from->txns.first_op, t) {
         if (operation_stays(builder, o))
             copy_operation(builder, o);
     }
@@ -229,7 +229,7 @@ static void count_kept(struct iso_part *part)
     for (uint32_t t = 0; t < history->txns.count; t++) {
         if (!part->transactions[t])
             continue;
-        for (uint32_t o = history->txns.first_op[t]; o < history->txns.first_op[t + 1]; o++) {
+        ISO_EACH(o, history->txns.first_op, t) {
             if (part->operations[o] && iso_kind_writes(history->ops.kind[o]))
                 part->kept[part->group[o]]++;
         }

@@ -89,8 +89,7 @@ void history_hide_own(struct iso_history *history, uint32_t transaction)
         if (iso_snapshot_sees(history, own, xid))
             hide(history, own, xid);
     }
-    for (uint32_t o = history->txns.first_op[transaction];
-         o < history->txns.first_op[transaction + 1]; o++) {
+    ISO_EACH(o, history->txns.first_op, transaction) {
         if (!(history->ops.kind[o] & ISO_OPERATION_SNAPSHOT))
             continue;
         struct iso_snapshot *its = &history->snapshots.list[history->ops.ots[o]];

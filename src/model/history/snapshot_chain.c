@@ -101,7 +101,7 @@ static void collect_links(struct chain *chain)
             add_link(chain, history->txns.snapshot[t], t);
         if (!(history->txns.flags[t] & ISO_OWN_TIMES) || !history->ops.ots)
             continue;
-        for (uint32_t o = history->txns.first_op[t]; o < history->txns.first_op[t + 1]; o++) {
+        ISO_EACH(o, history->txns.first_op, t) {
             if (history->ops.kind[o] & ISO_OPERATION_SNAPSHOT)
                 add_link(chain, (uint32_t)history->ops.ots[o], t);
         }

@@ -53,7 +53,7 @@ static void collect(struct touches *touches)
         if (iso_status_of(history, t) != ISO_COMMITTED || !(history->txns.flags[t] & ISO_HAS_CTS) ||
             !(history->txns.flags[t] & ISO_WRITES))
             continue;
-        for (uint32_t o = history->txns.first_op[t]; o < history->txns.first_op[t + 1]; o++) {
+        ISO_EACH(o, history->txns.first_op, t) {
             uint32_t key = history->ops.key[o];
             if (!touches->is_row[key] ||
                 (!iso_kind_writes(history->ops.kind[o]) && touches->writer[key] != t + 1))

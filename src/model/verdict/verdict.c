@@ -264,7 +264,7 @@ static bool has_reads(const struct iso_history *history)
     for (uint32_t t = 0; t < history->txns.count; t++) {
         if (iso_status_of(history, t) != ISO_COMMITTED)
             continue;
-        for (uint32_t o = history->txns.first_op[t]; o < history->txns.first_op[t + 1]; o++)
+        ISO_EACH(o, history->txns.first_op, t)
             if (history->ops.kind[o] == ISO_READ || history->ops.kind[o] == ISO_READ_LIST)
                 return true;
     }

@@ -16,8 +16,7 @@
 
 void cli_settings_add(struct cli_settings *settings, struct cli_setting setting)
 {
-    ISO_GROW(settings->list, settings->count, settings->capacity);
-    settings->list[settings->count++] = setting;
+    ISO_APPEND(*settings, setting);
 }
 
 /* A copy that lives as long as the command runs. */

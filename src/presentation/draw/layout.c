@@ -12,9 +12,7 @@ void iso_layout_init(struct iso_layout *layout, uint32_t nodes, uint32_t edges)
 
 void iso_layout_release(struct iso_layout *layout)
 {
-    iso_free(layout->nodes);
-    iso_free(layout->edges);
-    iso_free(layout->points);
+    ISO_FREE_ALL(layout->nodes, layout->edges, layout->points);
     *layout = (struct iso_layout){.node_count = 0};
 }
 
@@ -219,12 +217,8 @@ static void make_part(struct layout_part *part, const struct plan *plan, uint32_
 
 static void release_part(struct layout_part *part)
 {
-    iso_free(part->items);
-    iso_free(part->links);
-    iso_free(part->first_of_layer);
-    iso_free(part->order);
-    iso_free(part->chain_of_edge);
-    iso_free(part->item_of_node);
+    ISO_FREE_ALL(part->items, part->links, part->first_of_layer, part->order, part->chain_of_edge,
+                 part->item_of_node);
 }
 
 /* ---- the whole ---- */
@@ -284,8 +278,5 @@ void iso_layout_run(struct iso_layout *layout, double wide)
     for (uint32_t n = 0; n < layout->node_count; n++)
         if (plan.part[n] == n)
             lay_part(&plan, n, &rows);
-    iso_free(plan.state);
-    iso_free(plan.turned);
-    iso_free(plan.layer);
-    iso_free(plan.part);
+    ISO_FREE_ALL(plan.state, plan.turned, plan.layer, plan.part);
 }

@@ -20,11 +20,7 @@ void iso_claims_release(struct iso_claims *claims)
 {
     if (claims->by_tid)
         iso_atom_index_free(claims->by_tid);
-    iso_free(claims->list);
-    iso_free(claims->parties);
-    iso_free(claims->elements);
-    iso_free(claims->edges);
-    iso_free(claims->locations);
+    ISO_FREE_ALL(claims->list, claims->parties, claims->elements, claims->edges, claims->locations);
     iso_text_release(&claims->location_text);
     *claims = (struct iso_claims){.history = NULL};
 }
@@ -339,8 +335,7 @@ static bool keep_claim(void *context, const struct iso_reported *reported)
     reading->claim.id = strtoull(or_empty(head->id), NULL, 16);
     if (!strcmp(state, "retracted"))
         reading->claim.wrong = NULL; /* counted when all lines are known */
-    ISO_GROW(claims->list, claims->count, claims->capacity);
-    claims->list[claims->count++] = reading->claim;
+    ISO_APPEND(*claims, reading->claim);
     return true;
 }
 

@@ -21,7 +21,7 @@ static void for_each_write(struct iso_facts *facts, visit *visitor, uint32_t *fi
     for (uint32_t t = 0; t < history->txns.count; t++) {
         if (!is_version(history, t))
             continue;
-        for (uint32_t o = history->txns.first_op[t]; o < history->txns.first_op[t + 1]; o++) {
+        ISO_EACH(o, history->txns.first_op, t) {
             uint32_t slot = facts->slot_of_key[history->ops.key[o]];
             if (slot != ISO_NONE && iso_kind_writes(history->ops.kind[o]))
                 visitor(facts, t, o, slot, filled);
@@ -154,9 +154,7 @@ void iso_facts_init(struct iso_facts *facts, const struct iso_claims *claims)
 
 void iso_facts_release(struct iso_facts *facts)
 {
-    iso_free(facts->slot_of_key);
-    iso_free(facts->first_version);
-    iso_free(facts->versions);
+    ISO_FREE_ALL(facts->slot_of_key, facts->first_version, facts->versions);
     iso_number_map_release(&facts->initial);
     *facts = (struct iso_facts){.history = NULL};
 }

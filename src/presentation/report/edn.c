@@ -54,8 +54,7 @@ static void put_transaction(struct iso_text *text, const struct iso_history *his
     iso_text_put(text, ", :index ");
     put_atom(text, &history->atoms, history->txns.tid[transaction]);
     iso_text_put(text, ", :value [");
-    for (uint32_t o = history->txns.first_op[transaction];
-         o < history->txns.first_op[transaction + 1]; o++) {
+    ISO_EACH(o, history->txns.first_op, transaction) {
         iso_text_put(text, o > history->txns.first_op[transaction] ? " " : "");
         put_operation(text, history, o);
     }

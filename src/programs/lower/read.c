@@ -340,10 +340,7 @@ static void release_tables(struct lowering *lowering)
             iso_free(table->columns[j].name);
         for (uint32_t j = 0; j < table->uniques.count; j++)
             iso_free(table->uniques.list[j].name);
-        iso_free(table->uniques.list);
-        iso_free(table->checks.list);
-        iso_free(table->initial);
-        iso_free(table->name);
+        ISO_FREE_ALL(table->uniques.list, table->checks.list, table->initial, table->name);
     }
     iso_free(lowering->tables.list);
 }
@@ -354,10 +351,8 @@ static void release_functions(struct lowering *lowering)
         struct function *function = &lowering->functions.list[i];
         for (uint32_t j = 0; j < function->parameters.count; j++)
             iso_free(function->parameters.list[j].name);
-        iso_free(function->parameters.list);
-        iso_free(function->slots.list);
-        iso_free(function->names);
-        iso_free(function->name);
+        ISO_FREE_ALL(function->parameters.list, function->slots.list, function->names,
+                     function->name);
         iso_sql_tokens_release(&function->tokens);
     }
     iso_free(lowering->functions.list);
@@ -375,15 +370,10 @@ static void release(struct lowering *lowering)
         iso_sql_tree_release(&lowering->trees.list[i].tree);
     for (uint32_t i = 0; i < lowering->body.variables.count; i++)
         iso_free(lowering->body.variables.list[i].name);
-    iso_free(lowering->runs.calls.list);
-    iso_free(lowering->runs.arguments.list);
-    iso_free(lowering->runs.rules.list);
-    iso_free(lowering->texts.list);
-    iso_free(lowering->trees.list);
-    iso_free(lowering->body.variables.list);
-    iso_free(lowering->body.states.list);
-    iso_free(lowering->at.hoisted.list);
-    iso_free(lowering->at.uses.list);
+    ISO_FREE_ALL(lowering->runs.calls.list, lowering->runs.arguments.list,
+                 lowering->runs.rules.list, lowering->texts.list, lowering->trees.list,
+                 lowering->body.variables.list, lowering->body.states.list,
+                 lowering->at.hoisted.list, lowering->at.uses.list);
     iso_sql_tree_release(&lowering->schema);
 }
 

@@ -491,10 +491,8 @@ void iso_prove_sql_advise(const struct iso_prove_program *program,
             text,
             "  none: nothing that was asked is violated, or the program is wrong by itself\n");
     iso_text_put(text, json ? "}" : "");
-    for (uint32_t i = 0; i < search.changes.count; i++) {
-        iso_free(search.changes.list[i].added);
-        iso_free(search.changes.list[i].words);
-        iso_free(search.changes.list[i].kept);
-    }
+    for (uint32_t i = 0; i < search.changes.count; i++)
+        ISO_FREE_ALL(search.changes.list[i].added, search.changes.list[i].words,
+                     search.changes.list[i].kept);
     iso_free(search.changes.list);
 }

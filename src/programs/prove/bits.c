@@ -17,11 +17,7 @@ void prove_bits_init(struct prove_bits *bits, const struct prove_terms *terms)
 
 void prove_bits_release(struct prove_bits *bits)
 {
-    iso_free(bits->clauses.list);
-    iso_free(bits->literals.list);
-    iso_free(bits->first);
-    iso_free(bits->width);
-    iso_free(bits->gates);
+    ISO_FREE_ALL(bits->clauses.list, bits->literals.list, bits->first, bits->width, bits->gates);
     iso_index_release(&bits->gate_by_inputs);
     *bits = (struct prove_bits){0};
 }

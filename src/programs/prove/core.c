@@ -670,8 +670,6 @@ enum iso_status iso_prove_read_core(struct iso_prove_program *program, const cha
         iso_prove_program_finish(program);
     for (uint32_t i = 0; i < core.sessions.count; i++)
         iso_free(core.sessions.list[i]);
-    iso_free(core.sessions.list);
-    iso_free(core.calls.list);
-    iso_free(core.scope.list);
+    ISO_FREE_ALL(core.sessions.list, core.calls.list, core.scope.list);
     return error->status;
 }

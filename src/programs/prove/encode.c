@@ -434,11 +434,7 @@ void prove_encoding_release(struct prove_encoding *encoding)
 {
     for (uint32_t i = 0; encoding->statement && i < encoding->system->count; i++)
         iso_free(encoding->statement[i]);
-    iso_free(encoding->statement);
-    iso_free(encoding->order);
-    iso_free(encoding->visible);
-    iso_free(encoding->moment);
-    iso_free(encoding->constraints.list);
-    iso_free(encoding->terms.list);
+    ISO_FREE_ALL(encoding->statement, encoding->order, encoding->visible, encoding->moment,
+                 encoding->constraints.list, encoding->terms.list);
     *encoding = (struct prove_encoding){0};
 }

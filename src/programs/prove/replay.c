@@ -30,16 +30,9 @@ void iso_prove_execution_release(struct iso_prove_execution *execution)
 {
     for (uint32_t i = 0; i < execution->snapshots.count; i++)
         iso_free(execution->snapshots.list[i].seen);
-    iso_free(execution->snapshots.list);
-    iso_free(execution->events.list);
-    iso_free(execution->inputs);
-    iso_free(execution->order);
-    iso_free(execution->visible);
-    iso_free(execution->moment);
-    iso_free(execution->aborted);
-    iso_free(execution->slot);
-    iso_free(execution->initial);
-    iso_free(execution->found);
+    ISO_FREE_ALL(execution->snapshots.list, execution->events.list, execution->inputs,
+                 execution->order, execution->visible, execution->moment, execution->aborted,
+                 execution->slot, execution->initial, execution->found);
     *execution = (struct iso_prove_execution){0};
 }
 
@@ -638,14 +631,9 @@ const char *iso_prove_replay(struct iso_prove_execution *execution)
                   execution->program->rules.list[execution->rule].kind == ISO_PROVE_INVARIANT;
     if (!wrong && moment)
         wrong = check_moment(&replay);
-    for (uint32_t i = 0; i < count; i++) {
-        iso_free(replay.outcomes[i].wrote);
-        iso_free(replay.outcomes[i].claimed);
-        iso_free(replay.outcomes[i].values);
-    }
-    iso_free(replay.outcomes);
-    iso_free(replay.place);
-    iso_free(replay.seen);
-    iso_free(replay.sees);
+    for (uint32_t i = 0; i < count; i++)
+        ISO_FREE_ALL(replay.outcomes[i].wrote, replay.outcomes[i].claimed,
+                     replay.outcomes[i].values);
+    ISO_FREE_ALL(replay.outcomes, replay.place, replay.seen, replay.sees);
     return wrong;
 }

@@ -106,10 +106,7 @@ void iso_prove_schedule_init(struct iso_prove_schedule *schedule,
         making.end[instance] = making.end[instance] ? making.end[instance] : i + 1;
     }
     make(&making);
-    iso_free(making.place);
-    iso_free(making.next);
-    iso_free(making.end);
-    iso_free(making.after);
+    ISO_FREE_ALL(making.place, making.next, making.end, making.after);
 }
 
 void iso_prove_schedule_release(struct iso_prove_schedule *schedule)

@@ -37,10 +37,7 @@ struct state prove_state_new(const struct machine *machine)
 
 void prove_state_free(struct state *state)
 {
-    iso_free(state->locals);
-    iso_free(state->written);
-    iso_free(state->values);
-    iso_free(state->claimed);
+    ISO_FREE_ALL(state->locals, state->written, state->values, state->claimed);
 }
 
 static void run_claim(struct machine *machine, const struct iso_prove_step *step)

@@ -17,12 +17,8 @@ bool prove_before(const struct iso_prove_program *program, uint32_t a, uint32_t 
 
 static void clear_transaction(struct prove_transaction *transaction)
 {
-    iso_free(transaction->statements.list);
-    iso_free(transaction->reads.list);
-    iso_free(transaction->claims.list);
-    iso_free(transaction->writes);
-    iso_free(transaction->claimed);
-    iso_free(transaction->values);
+    ISO_FREE_ALL(transaction->statements.list, transaction->reads.list, transaction->claims.list,
+                 transaction->writes, transaction->claimed, transaction->values);
     *transaction = (struct prove_transaction){0};
 }
 
@@ -241,12 +237,8 @@ static struct machine open_machine(struct prove_system *system, struct guess *gu
 
 static void close_machine(struct machine *machine, struct guess *guess)
 {
-    iso_free(guess->ranges);
-    iso_free(guess->writers);
-    iso_free(machine->varies);
-    iso_free(machine->cached);
-    iso_free(machine->cached_statement);
-    iso_free(machine->newest);
+    ISO_FREE_ALL(guess->ranges, guess->writers, machine->varies, machine->cached,
+                 machine->cached_statement, machine->newest);
 }
 
 enum iso_status prove_system_build(struct prove_system *system,
@@ -352,15 +344,9 @@ void prove_system_release(struct prove_system *system)
 {
     for (uint32_t i = 0; i < system->count; i++)
         clear_transaction(&system->transactions[i]);
-    iso_free(system->transactions);
-    iso_free(system->first_slot);
-    iso_free(system->inputs);
-    iso_free(system->initial);
-    iso_free(system->ended);
-    iso_free(system->seen);
-    iso_free(system->rules);
-    iso_free(system->at_start);
-    iso_free(system->outside.list);
+    ISO_FREE_ALL(system->transactions, system->first_slot, system->inputs, system->initial,
+                 system->ended, system->seen, system->rules, system->at_start,
+                 system->outside.list);
     prove_terms_release(&system->terms);
     *system = (struct prove_system){0};
 }

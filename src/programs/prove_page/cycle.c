@@ -123,7 +123,7 @@ static uint32_t find_way(const struct graph *graph, uint32_t from, uint32_t *way
     queue[last++] = from;
     while (first < last && by[from] == ISO_NONE) {
         uint32_t at = queue[first++];
-        for (uint32_t i = graph->first[at]; i < graph->first[at + 1]; i++) {
+        ISO_EACH(i, graph->first, at) {
             uint32_t to = graph->edges.list[graph->leaving[i]].to;
             if (by[to] != ISO_NONE)
                 continue;
@@ -161,12 +161,7 @@ void prove_page_cycle_init(struct prove_page_cycle *cycle,
         for (uint32_t i = 0; i < length; i++)
             cycle->list[i] = graph.edges.list[way[length - 1 - i]];
     }
-    iso_free(way);
-    iso_free(graph.wrote);
-    iso_free(graph.known);
-    iso_free(graph.first);
-    iso_free(graph.leaving);
-    iso_free(graph.edges.list);
+    ISO_FREE_ALL(way, graph.wrote, graph.known, graph.first, graph.leaving, graph.edges.list);
 }
 
 void prove_page_cycle_release(struct prove_page_cycle *cycle)

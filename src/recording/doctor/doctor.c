@@ -28,21 +28,13 @@ uint32_t iso_doctor_count(const struct iso_doctor_report *report, enum iso_docto
 
 void iso_doctor_report_release(struct iso_doctor_report *report)
 {
-    for (uint32_t i = 0; i < report->count; i++) {
-        iso_free(report->findings[i].about);
-        iso_free(report->findings[i].costs);
-        iso_free(report->findings[i].mend);
-    }
-    for (uint32_t i = 0; i < report->table_count; i++) {
-        iso_free(report->tables[i].schema);
-        iso_free(report->tables[i].name);
-        iso_free(report->tables[i].column);
-        iso_free(report->tables[i].topic);
-    }
-    iso_free(report->findings);
-    iso_free(report->tables);
-    iso_free(report->version);
-    iso_free(report->prefix);
+    for (uint32_t i = 0; i < report->count; i++)
+        ISO_FREE_ALL(report->findings[i].about, report->findings[i].costs,
+                     report->findings[i].mend);
+    for (uint32_t i = 0; i < report->table_count; i++)
+        ISO_FREE_ALL(report->tables[i].schema, report->tables[i].name, report->tables[i].column,
+                     report->tables[i].topic);
+    ISO_FREE_ALL(report->findings, report->tables, report->version, report->prefix);
     iso_text_release(&report->watch);
     *report = (struct iso_doctor_report){0};
 }

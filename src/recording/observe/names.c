@@ -8,9 +8,7 @@ void observed_text_release(struct text *text)
         return;
     plan_release(text->plan);
     constants_release(&text->constants);
-    iso_free(text->types);
-    iso_free(text->fields.list);
-    iso_free(text);
+    ISO_FREE_ALL(text->types, text->fields.list, text);
 }
 
 struct text *observed_text_new(struct observed *observed, const char *sql)

@@ -59,11 +59,8 @@ void observed_free(struct observed *observed)
     observed_forget_savepoints(observed, 0);
     observed_text_release(observed->running.text);
     reading_release(&observed->running.reading);
-    iso_free(observed->running.fields.list);
-    iso_free(observed->pending.entries);
-    iso_free(observed->named.prepared);
-    iso_free(observed->named.portals);
-    iso_free(observed->savepoints.list);
+    ISO_FREE_ALL(observed->running.fields.list, observed->pending.entries, observed->named.prepared,
+                 observed->named.portals, observed->savepoints.list);
     iso_recorder_session_free(observed->session);
     observe_database_release(observed->world->shared, observed->database);
     iso_free(observed->name);

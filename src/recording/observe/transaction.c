@@ -118,9 +118,8 @@ void observed_set_savepoint(struct observed *observed, const char *name)
         observed_lose(observed);
         return;
     }
-    ISO_GROW(observed->savepoints.list, observed->savepoints.count, observed->savepoints.capacity);
-    observed->savepoints.list[observed->savepoints.count++] =
-        (struct savepoint){iso_copy_text(name, strlen(name)), iso_recorder_mark(observed->session)};
+    ISO_APPEND(observed->savepoints, (struct savepoint){iso_copy_text(name, strlen(name)),
+                                                        iso_recorder_mark(observed->session)});
 }
 
 void observed_return_to_savepoint(struct observed *observed, const char *name, bool releases)

@@ -19,9 +19,7 @@ void iso_tick_release(struct iso_tick *tick)
 {
     while (tick->prepared_count)
         forget_prepared(tick, tick->prepared_count - 1);
-    iso_free(tick->prepared);
-    iso_free(tick->noted);
-    iso_free(tick->allowed);
+    ISO_FREE_ALL(tick->prepared, tick->noted, tick->allowed);
     *tick = (struct iso_tick){0};
 }
 

@@ -194,13 +194,12 @@ void join_note_asked(struct iso_join *join, uint32_t key)
 void join_add_lost(struct iso_join *join, uint32_t table, uint64_t position, uint64_t origin)
 {
     struct join_changes *changes = &join->changes;
-    ISO_GROW(changes->list, changes->count, changes->capacity);
-    changes->list[changes->count++] = (struct join_change){.table = table,
-                                                           .kind = ISO_TABLE_LOST,
-                                                           .from = ISO_NONE,
-                                                           .keys = join->keys.names.keys.count,
-                                                           .position = position,
-                                                           .origin = origin};
+    ISO_APPEND(*changes, (struct join_change){.table = table,
+                                              .kind = ISO_TABLE_LOST,
+                                              .from = ISO_NONE,
+                                              .keys = join->keys.names.keys.count,
+                                              .position = position,
+                                              .origin = origin});
 }
 
 bool join_was_replaced(const struct iso_join *join, uint32_t key)

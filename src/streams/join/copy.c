@@ -50,7 +50,7 @@ uint32_t join_copy_transaction(struct iso_join *join, struct iso_history *into,
     uint32_t copy = join_copy_head(into, from, t);
     bool hides_own = join_hides_own(join, from, t);
     join->counters.tallies += hides_own;
-    for (uint32_t o = from->txns.first_op[t]; o < from->txns.first_op[t + 1]; o++) {
+    ISO_EACH(o, from->txns.first_op, t) {
         iso_atom key = from->keys.atom[from->ops.key[o]];
         uint32_t number = join_key_number(join, from, key);
         if (!join_is_judged(join, number) ||

@@ -181,7 +181,7 @@ static bool is_known(const struct join_log *log, uint64_t position, uint64_t kno
 static uint64_t reads_of(const struct iso_history *block, uint32_t t)
 {
     uint64_t reads = 0;
-    for (uint32_t o = block->txns.first_op[t]; o < block->txns.first_op[t + 1]; o++)
+    ISO_EACH(o, block->txns.first_op, t)
         reads += !iso_kind_writes(block->ops.kind[o]);
     return reads;
 }

@@ -240,7 +240,7 @@ static bool is_below_promise(const struct taking *taking)
     if (!promise || !is_placed(taking) || taking->status == ISO_ABORTED)
         return false;
     bool below = block->snapshots.list[block->txns.snapshot[t]].xmin < promise;
-    for (uint32_t o = block->txns.first_op[t]; o < block->txns.first_op[t + 1]; o++)
+    ISO_EACH(o, block->txns.first_op, t)
         below |= block->ops.kind[o] & ISO_OPERATION_SNAPSHOT &&
                  block->snapshots.list[block->ops.ots[o]].xmin < promise;
     return below;
@@ -281,8 +281,7 @@ static void pass_on(const struct taking *taking)
 
 bool join_reads_at_start(const struct iso_history *history, uint32_t transaction)
 {
-    for (uint32_t o = history->txns.first_op[transaction];
-         o < history->txns.first_op[transaction + 1]; o++)
+    ISO_EACH(o, history->txns.first_op, transaction)
         if (!iso_kind_writes(history->ops.kind[o]) &&
             !(history->ops.kind[o] & (ISO_OPERATION_OTS | ISO_OPERATION_LOCK)))
             return true;
@@ -345,8 +344,7 @@ static void survey(struct taking *taking)
     bool writes = record->flags & JOIN_RECORD_TAKES,
          hides_own = join_hides_own(join, block, taking->transaction);
     join->counters.tallies += hides_own;
-    for (uint32_t o = block->txns.first_op[taking->transaction];
-         o < block->txns.first_op[taking->transaction + 1]; o++) {
+    ISO_EACH(o, block->txns.first_op, taking->transaction) {
         uint32_t key = join_key_number(join, block, block->keys.atom[block->ops.key[o]]);
         bool is_write = iso_kind_writes(block->ops.kind[o]), judged = join_is_judged(join, key);
         join->stats.reads += !is_write;

@@ -35,8 +35,7 @@ static void archive_inputs(struct iso_archive *archive, struct iso_inputs *input
 static void archive_findings(struct iso_archive *archive, struct findings *findings)
 {
     iso_atoms_archive(archive, &findings->atoms);
-    ISO_ARCHIVE_ANY(archive, "findings", ISO_ARCHIVE_HEAP, findings->list, findings->count,
-                    findings->capacity);
+    ISO_ARCHIVE_LIST(archive, "findings", ISO_ARCHIVE_HEAP, *findings);
     for (size_t i = 0; archive->restoring && i < findings->count; i++)
         findings->list[i].text = NULL; /* of another process */
     for (size_t i = 0; i < findings->count; i++) {
@@ -69,8 +68,7 @@ static void archive_times(struct iso_archive *archive, struct iso_pipeline *pipe
 
 static void archive_stairs(struct iso_archive *archive, struct stairs *stairs)
 {
-    ISO_ARCHIVE_ANY(archive, "stairs", ISO_ARCHIVE_HEAP, stairs->list, stairs->count,
-                    stairs->capacity);
+    ISO_ARCHIVE_LIST(archive, "stairs", ISO_ARCHIVE_HEAP, *stairs);
     ISO_ARCHIVE_VALUE(archive, stairs->first);
     ISO_ARCHIVE_VALUE(archive, stairs->reached);
     iso_archive_expect(archive, stairs->first <= stairs->count);

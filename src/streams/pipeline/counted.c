@@ -256,8 +256,6 @@ void counted_archive(struct iso_archive *archive, struct counted *counted)
 
 void counted_release(struct counted *counted)
 {
-    iso_free(counted->sessions);
-    iso_free(counted->holes);
-    iso_free(counted->recorders);
+    ISO_FREE_ALL(counted->sessions, counted->holes, counted->recorders);
     iso_number_map_release(&counted->by_digest);
 }

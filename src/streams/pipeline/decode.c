@@ -187,7 +187,7 @@ static bool pack_pairs(struct iso_history *block, unsigned bits, uint32_t *culpr
         if ((block->txns.flags[t] & ISO_HAS_CTS) &&
             !pack(block->txns.cts, block->txns.cts_logical, t, bits))
             return false;
-        for (uint32_t o = block->txns.first_op[t]; o < block->txns.first_op[t + 1]; o++)
+        ISO_EACH(o, block->txns.first_op, t)
             if ((block->ops.kind[o] & ISO_OPERATION_OTS) &&
                 !pack(block->ops.ots, block->ops.ots_logical, o, bits))
                 return false;
@@ -209,7 +209,7 @@ static uint32_t find_snapshot(const struct iso_history *block)
     for (uint32_t t = 0; t < block->txns.count; t++) {
         if (block->txns.snapshot && block->txns.snapshot[t] != ISO_NONE)
             return t;
-        for (uint32_t o = block->txns.first_op[t]; o < block->txns.first_op[t + 1]; o++)
+        ISO_EACH(o, block->txns.first_op, t)
             if (block->ops.kind[o] & ISO_OPERATION_SNAPSHOT)
                 return t;
     }

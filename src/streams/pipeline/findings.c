@@ -25,17 +25,17 @@ void findings_index(struct findings *findings)
 struct finding *findings_add(struct findings *findings, const struct iso_aion_event *event,
                              const char *text, size_t length)
 {
-    ISO_GROW(findings->list, findings->count, findings->capacity);
-    findings->list[findings->count++] = (struct finding){
-        .id = event->id,
-        .tids = {copy_atom(findings, event->transaction.atoms, event->transaction.tid),
-                 copy_atom(findings, event->other.atoms, event->other.tid)},
-        .key = copy_atom(findings, event->key_atoms, event->key),
-        .axiom = event->axiom,
-        .by_deadline = event->by_deadline,
-        .text = iso_copy_text(text, length),
-        .length = length,
-    };
+    ISO_APPEND(*findings,
+               (struct finding){
+                   .id = event->id,
+                   .tids = {copy_atom(findings, event->transaction.atoms, event->transaction.tid),
+                            copy_atom(findings, event->other.atoms, event->other.tid)},
+                   .key = copy_atom(findings, event->key_atoms, event->key),
+                   .axiom = event->axiom,
+                   .by_deadline = event->by_deadline,
+                   .text = iso_copy_text(text, length),
+                   .length = length,
+               });
     assert(findings->count <= UINT32_MAX);
     iso_number_map_put(&findings->by_id, event->id, (uint32_t)findings->count - 1);
     return &findings->list[findings->count - 1];

@@ -133,7 +133,7 @@ bool pipeline_split_key(struct iso_pipeline *pipeline, struct iso_history *block
     pipeline_doubt_key(pipeline, &block->atoms, block->keys.atom[key]);
     pipeline_doubt_key(pipeline, &block->atoms, other);
     uint32_t moved = iso_history_key(block, other);
-    for (uint32_t o = block->txns.first_op[t]; o < block->txns.first_op[t + 1]; o++)
+    ISO_EACH(o, block->txns.first_op, t)
         block->ops.key[o] =
             block->ops.key[o] == key && is_of_list(block, o) == list ? moved : block->ops.key[o];
     snprintf(reason, sizeof reason,

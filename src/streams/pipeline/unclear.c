@@ -70,7 +70,7 @@ static enum iso_likeness find_likeness(struct iso_pipeline *pipeline, const stru
     struct iso_json_text name = text_of(history, history->keys.atom[key], buffers[0]),
                          value = text_of(history, history->ops.value[read], buffers[1]);
     enum iso_likeness best = ISO_VALUES_DIFFER;
-    for (uint32_t i = writes->first[key]; i < writes->first[key + 1]; i++) {
+    ISO_EACH(i, writes->first, key) {
         if (!*left)
             return ISO_VALUES_UNCLEAR;
         --*left;

@@ -22,8 +22,7 @@ static struct unlisted_count *count_of(struct unlisted *unlisted, enum iso_axiom
 {
     uint32_t number = iso_number_map_add(&unlisted->by_name, name_of(axiom, name), unlisted->count);
     if (number == unlisted->count) {
-        ISO_GROW(unlisted->list, unlisted->count, unlisted->capacity);
-        unlisted->list[unlisted->count++] = (struct unlisted_count){.axiom = axiom, .name = name};
+        ISO_APPEND(*unlisted, (struct unlisted_count){.axiom = axiom, .name = name});
     }
     return &unlisted->list[number];
 }
@@ -89,8 +88,7 @@ void pipeline_report_all_unlisted(struct iso_pipeline *pipeline)
 void unlisted_archive(struct iso_archive *archive, struct unlisted *unlisted)
 {
     iso_atoms_archive(archive, &unlisted->atoms);
-    ISO_ARCHIVE_ANY(archive, "unlisted", ISO_ARCHIVE_HEAP, unlisted->list, unlisted->count,
-                    unlisted->capacity);
+    ISO_ARCHIVE_LIST(archive, "unlisted", ISO_ARCHIVE_HEAP, *unlisted);
     for (uint32_t i = 0; archive->restoring && i < unlisted->count; i++)
         iso_number_map_put(&unlisted->by_name,
                            name_of(unlisted->list[i].axiom, unlisted->list[i].name), i);

@@ -146,7 +146,7 @@ static struct aion_times times_of(const struct iso_history *history, uint32_t t)
 static uint32_t stray_operation(const struct iso_history *history, uint32_t t,
                                 const struct aion_times *times, uint64_t latest)
 {
-    for (uint32_t o = history->txns.first_op[t]; o < history->txns.first_op[t + 1]; o++) {
+    ISO_EACH(o, history->txns.first_op, t) {
         if ((history->ops.kind[o] & ISO_OPERATION_OTS) &&
             (history->ops.ots[o] < times->sts || history->ops.ots[o] > latest))
             return o - history->txns.first_op[t];
@@ -287,7 +287,7 @@ static uint32_t reads_without_time(const struct iso_aion *engine, const struct i
     uint32_t reads = 0;
     if (!aion_is_foreign(engine, history->txns.flags[t]))
         return 0;
-    for (uint32_t o = history->txns.first_op[t]; o < history->txns.first_op[t + 1]; o++)
+    ISO_EACH(o, history->txns.first_op, t)
         reads += !iso_kind_writes(history->ops.kind[o]) &&
                  !(history->ops.kind[o] & (ISO_OPERATION_OTS | ISO_OPERATION_LOCK));
     return reads;

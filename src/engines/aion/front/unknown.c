@@ -126,7 +126,7 @@ static struct aion_unknown *find_open(struct iso_aion *engine, const struct iso_
 static void forget_keys_of(struct iso_aion *engine, uint32_t t)
 {
     const struct iso_history *history = &engine->unknown.history;
-    for (uint32_t o = history->txns.first_op[t]; o < history->txns.first_op[t + 1]; o++) {
+    ISO_EACH(o, history->txns.first_op, t) {
         if (history->ops.key[o] < engine->unknown.cache.key_count)
             engine->unknown.cache.keys[history->ops.key[o]] = (struct aion_cached_key){0};
     }
@@ -181,7 +181,7 @@ static void age_unknown(struct iso_aion *engine, struct aion_unknown *unknown, u
     unknown->open = false;
     engine->unknown.open--;
     engine->stats.aged_unknown++;
-    for (uint32_t o = history->txns.first_op[t]; o < history->txns.first_op[t + 1]; o++)
+    ISO_EACH(o, history->txns.first_op, t)
         aion_cached_key(engine, &engine->unknown.cache, history->ops.key[o]);
     aion_age_unknown(engine, &engine->unknown.cache, t,
                      history->txns.flags[t] & ISO_HAS_STS ? until : UINT64_MAX);

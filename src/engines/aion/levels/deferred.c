@@ -142,7 +142,7 @@ static void drop_members(struct iso_aion *engine, struct aion_deferred_session *
 
 static bool has_reads(const struct iso_history *history, uint32_t t)
 {
-    for (uint32_t o = history->txns.first_op[t]; o < history->txns.first_op[t + 1]; o++) {
+    ISO_EACH(o, history->txns.first_op, t) {
         if (!iso_kind_writes(history->ops.kind[o]))
             return true;
     }
@@ -275,7 +275,7 @@ static void lose_cells(struct aion_holding *deferred)
 }
 
 /* Counts what is not judged, and sends what is wrong to its shards. */
-static void settle(struct iso_aion *engine, const struct aion_deferred_member *member)
+static void finalize_reads(struct iso_aion *engine, const struct aion_deferred_member *member)
 {
     struct aion_holding *deferred = &engine->deferred;
     struct aion_taking taking = {.engine = engine,
@@ -326,7 +326,7 @@ static bool begin_transaction(struct iso_aion *engine, const struct aion_deferre
                                  .what = AION_TAKE_READS};
     iso_boundaries_sort(&deferred->boundaries);
     deferred->reads.count = 0;
-    for (uint32_t o = history->txns.first_op[t]; o < history->txns.first_op[t + 1]; o++)
+    ISO_EACH(o, history->txns.first_op, t)
         aion_cached_key(engine, &deferred->cache, history->ops.key[o]);
     if (engine->budget.failure.status != ISO_OK)
         return false;
@@ -340,7 +340,7 @@ static bool begin_transaction(struct iso_aion *engine, const struct aion_deferre
 
 static void end_transaction(struct iso_aion *engine, struct aion_deferred_member *member)
 {
-    settle(engine, member);
+    finalize_reads(engine, member);
     member->transaction = ISO_NONE;
     engine->deferred.dead++;
     if (steps_on_the_way(engine) >= FLUSH)

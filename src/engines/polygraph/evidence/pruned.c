@@ -48,7 +48,7 @@ static void find_reasons(struct explanation *explanation, uint32_t read, uint8_t
     for (uint32_t i = first; i < end; i++)
         listed[engine->candidates.version[i] == INITIAL ? engine->versions.count
                                                         : engine->candidates.version[i]] = 1;
-    for (uint32_t i = engine->writer_sets.first[set]; i < engine->writer_sets.first[set + 1]; i++) {
+    ISO_EACH(i, engine->writer_sets.first, set) {
         uint32_t version = engine->writer_sets.member[i];
         bool own = version != INITIAL &&
                    engine->versions.transaction[version] == engine->reads.transaction[read];

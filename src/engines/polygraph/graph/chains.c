@@ -17,7 +17,7 @@ uint32_t *session_predecessors(const struct engine *engine)
         return before;
     for (uint32_t s = 0; s < history->sessions.count; s++) {
         uint32_t last = ISO_NONE;
-        for (uint32_t i = history->sessions.first[s]; i < history->sessions.first[s + 1]; i++) {
+        ISO_EACH(i, history->sessions.first, s) {
             uint32_t local = engine->transactions.local[history->sessions.order[i]];
             if (local == ISO_NONE)
                 continue;
@@ -102,7 +102,7 @@ static uint32_t find_chain(const struct engine *engine, const struct known *know
     uint32_t before = known->before[t];
     if (before != ISO_NONE && may_go_on(engine, tail, before))
         return engine->chains.of[before];
-    for (uint32_t read = engine->reads.first[t]; read < engine->reads.first[t + 1]; read++) {
+    ISO_EACH(read, engine->reads.first, t) {
         uint32_t writer = only_writer(engine, read);
         if (writer != ISO_NONE && !known->followed[writer] && may_go_on(engine, tail, writer))
             return engine->chains.of[writer];
@@ -127,7 +127,7 @@ static bool cover_with_chains(struct engine *engine, struct known *known)
             chain = engine->chains.count++;
         engine->chains.of[t] = chain;
         tail[chain] = t;
-        for (uint32_t i = known->first[t]; i < known->first[t + 1]; i++) {
+        ISO_EACH(i, known->first, t) {
             if (--known->degree[known->after[i]] == 0)
                 queue[end++] = known->after[i];
         }
@@ -186,8 +186,7 @@ static void place_versions(struct engine *engine)
     iso_running_sums(next + 1, (size_t)keys + 1);
     for (uint32_t i = 0; i < engine->transactions.count; i++) {
         uint32_t t = engine->chains.member[i];
-        for (uint32_t write = engine->writes.first[t]; write < engine->writes.first[t + 1];
-             write++) {
+        ISO_EACH(write, engine->writes.first, t) {
             uint32_t version = next[engine->writes.key[write] + 1]++;
             engine->writes.version[write] = version;
             engine->versions.transaction[version] = t;
@@ -206,7 +205,7 @@ static void cut_spans(struct engine *engine)
     for (uint32_t key = 0; key < keys; key++) {
         engine->spans.first[key] = engine->spans.count;
         uint32_t last = ISO_NONE;
-        for (uint32_t v = engine->versions.first[key]; v < engine->versions.first[key + 1]; v++) {
+        ISO_EACH(v, engine->versions.first, key) {
             uint32_t chain = engine->chains.of[engine->versions.transaction[v]];
             if (chain != last) {
                 engine->spans.chain[engine->spans.count] = last = chain;

@@ -51,14 +51,13 @@ static void order_writes(struct engine *engine)
     commit_order->position = iso_numbers_none(engine->writes.count);
     for (uint32_t i = 0; i < count; i++) {
         uint32_t t = writers[i].transaction;
-        for (uint32_t write = engine->writes.first[t]; write < engine->writes.first[t + 1]; write++)
+        ISO_EACH(write, engine->writes.first, t)
             next[engine->writes.key[write] + 2]++;
     }
     iso_running_sums(next + 1, (size_t)keys + 1);
     for (uint32_t i = 0; i < count; i++) {
         uint32_t t = writers[i].transaction;
-        for (uint32_t write = engine->writes.first[t]; write < engine->writes.first[t + 1];
-             write++) {
+        ISO_EACH(write, engine->writes.first, t) {
             uint32_t position = next[engine->writes.key[write] + 1]++;
             commit_order->order[position] = write;
             commit_order->position[write] = position;

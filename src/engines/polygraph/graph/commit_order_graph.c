@@ -92,9 +92,9 @@ static void visit_edges(struct walk *walk, uint32_t t, visit *visitor)
     struct step session = {ISO_EDGE_SESSION, t, walk->after[t], ISO_NONE, ISO_NONE};
     if (session.to != ISO_NONE && walk->left[session.to])
         visitor(walk, &session);
-    for (uint32_t write = engine->writes.first[t]; write < engine->writes.first[t + 1]; write++)
+    ISO_EACH(write, engine->writes.first, t)
         visit_write(walk, visitor, t, write);
-    for (uint32_t read = engine->reads.first[t]; read < engine->reads.first[t + 1]; read++)
+    ISO_EACH(read, engine->reads.first, t)
         visit_read(walk, visitor, t, read);
 }
 

@@ -140,7 +140,7 @@ static void add_initial_read(struct engine *engine, uint32_t read)
 {
     assert(read < engine->reads.count);
     uint32_t key = engine->reads.key[read], reader = engine->reads.transaction[read];
-    for (uint32_t span = engine->spans.first[key]; span < engine->spans.first[key + 1]; span++) {
+    ISO_EACH(span, engine->spans.first, key) {
         uint32_t version = engine->spans.version[span];
         if (engine->versions.transaction[version] != reader)
             graph_append(engine, (struct fact){.kind = FACT_RW,

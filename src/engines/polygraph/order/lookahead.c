@@ -109,7 +109,7 @@ static uint32_t *sort_nodes(const struct lookahead *lookahead)
     }
     for (uint32_t at; (agenda.cursor = 0, at = agenda_take(&agenda)) != ISO_NONE;) {
         uint32_t node = order[end++] = likely[at];
-        for (uint32_t i = lookahead->first_edge[node]; i < lookahead->first_edge[node + 1]; i++) {
+        ISO_EACH(i, lookahead->first_edge, node) {
             if (--degree[lookahead->edge_to[i]] == 0)
                 agenda_add(&agenda, rank[lookahead->edge_to[i]]);
         }
@@ -241,14 +241,14 @@ static uint32_t wait_for_candidate(const struct lookahead *lookahead, uint32_t r
 static uint32_t wait_to_begin(struct lookahead *lookahead, uint32_t t)
 {
     const struct engine *engine = lookahead->engine;
-    for (uint32_t read = engine->reads.first[t]; read < engine->reads.first[t + 1]; read++) {
+    ISO_EACH(read, engine->reads.first, t) {
         if (engine->reads.writer[read] != OPEN)
             continue;
         uint32_t wait = wait_for_candidate(lookahead, read);
         if (wait != ISO_NONE)
             return wait;
     }
-    for (uint32_t write = engine->writes.first[t]; write < engine->writes.first[t + 1]; write++) {
+    ISO_EACH(write, engine->writes.first, t) {
         uint32_t open_writer = lookahead->open_writer[engine->writes.key[write]];
         if (open_writer == ISO_NONE || is_scheduled(lookahead, version_commit(engine, open_writer)))
             continue;
@@ -263,7 +263,7 @@ static uint32_t wait_to_begin(struct lookahead *lookahead, uint32_t t)
 static uint32_t wait_to_commit(struct lookahead *lookahead, uint32_t t)
 {
     const struct engine *engine = lookahead->engine;
-    for (uint32_t write = engine->writes.first[t]; write < engine->writes.first[t + 1]; write++) {
+    ISO_EACH(write, engine->writes.first, t) {
         uint32_t key = engine->writes.key[write], current = lookahead->current[key];
         if (current == INITIAL || !lookahead->unread[current])
             continue; /* readers of the initial version are known to come before all others */
@@ -311,11 +311,10 @@ static uint32_t wait_to_write(struct lookahead *lookahead, uint32_t t)
 {
     const struct engine *engine = lookahead->engine;
     uint32_t begin = node_begin(engine, t), far = lookahead->next + FAR;
-    for (uint32_t write = engine->writes.first[t]; write < engine->writes.first[t + 1]; write++) {
+    ISO_EACH(write, engine->writes.first, t) {
         uint32_t key = engine->writes.key[write], version = engine->writes.version[write];
         lookahead->work += engine->spans.first[key + 1] - engine->spans.first[key];
-        for (uint32_t span = engine->spans.first[key]; span < engine->spans.first[key + 1];
-             span++) {
+        ISO_EACH(span, engine->spans.first, key) {
             uint32_t waiting = lookahead->waiting[span];
             if (span == engine->versions.span[version] ||
                 waiting == engine->spans.version[span + 1] ||
@@ -333,7 +332,7 @@ static uint32_t wait_to_write(struct lookahead *lookahead, uint32_t t)
 static void count_reads(struct lookahead *lookahead, uint32_t t, uint32_t by)
 {
     const struct engine *engine = lookahead->engine;
-    for (uint32_t read = engine->reads.first[t]; read < engine->reads.first[t + 1]; read++) {
+    ISO_EACH(read, engine->reads.first, t) {
         if (engine->reads.writer[read] != OPEN)
             lookahead->unread[version_slot(engine, engine->reads.writer[read],
                                            engine->reads.key[read])] += by;
@@ -423,7 +422,7 @@ static void schedule_next(struct lookahead *lookahead)
     bool begins = node == node_begin(engine, t), commits = node == node_commit(engine, t);
     if (begins)
         count_reads(lookahead, t, UINT32_MAX);
-    for (uint32_t write = engine->writes.first[t]; write < engine->writes.first[t + 1]; write++) {
+    ISO_EACH(write, engine->writes.first, t) {
         uint32_t key = engine->writes.key[write], version = engine->writes.version[write];
         if (begins)
             lookahead->waiting[engine->versions.span[version]] = version + 1;

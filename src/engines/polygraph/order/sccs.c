@@ -151,7 +151,7 @@ static uint32_t *list_members(const struct scc_finder *finder, uint32_t count, u
 static void follow_edges(const struct scc_finder *finder, uint32_t node, uint32_t *degree,
                          struct agenda *agenda)
 {
-    for (uint32_t e = finder->first_edge[node]; e < finder->first_edge[node + 1]; e++) {
+    ISO_EACH(e, finder->first_edge, node) {
         uint32_t to = finder->component[finder->edge_to[e]];
         if (to != finder->component[node] && --degree[to] == 0)
             agenda_add(agenda, to);
@@ -167,7 +167,7 @@ static void sort_components(struct scc_finder *finder, uint32_t count)
     struct agenda agenda;
     agenda_init(&agenda, count);
     for (uint32_t node = 0; node < finder->engine->graph.node_count; node++) {
-        for (uint32_t e = finder->first_edge[node]; e < finder->first_edge[node + 1]; e++) {
+        ISO_EACH(e, finder->first_edge, node) {
             uint32_t to = finder->component[finder->edge_to[e]];
             degree[to] += to != finder->component[node];
         }
@@ -179,7 +179,7 @@ static void sort_components(struct scc_finder *finder, uint32_t count)
     for (uint32_t i; (agenda.cursor = 0, i = agenda_take(&agenda)) != ISO_NONE;) {
         if (first[i + 1] - first[i] > 1)
             add_scc(windows, end, end + first[i + 1] - first[i]);
-        for (uint32_t m = first[i]; m < first[i + 1]; m++) {
+        ISO_EACH(m, first, i) {
             windows->position[members[m]] = end;
             windows->order[end++] = members[m];
             follow_edges(finder, members[m], degree, &agenda);

@@ -54,10 +54,9 @@ static uint32_t *list_own_reads(const struct engine *engine)
     uint32_t *own = iso_numbers(engine->writes.count);
     uint32_t *last = iso_numbers_zero(engine->history->keys.count); /* by key: 1 + a read */
     for (uint32_t t = 0; t < engine->transactions.count; t++) {
-        for (uint32_t read = engine->reads.first[t]; read < engine->reads.first[t + 1]; read++)
+        ISO_EACH(read, engine->reads.first, t)
             last[engine->reads.key[read]] = read + 1;
-        for (uint32_t write = engine->writes.first[t]; write < engine->writes.first[t + 1];
-             write++) {
+        ISO_EACH(write, engine->writes.first, t) {
             uint32_t read = last[engine->writes.key[write]];
             own[write] = read && engine->reads.transaction[read - 1] == t ? read - 1 : ISO_NONE;
         }
@@ -101,7 +100,7 @@ static bool may_begin(const struct schedule *schedule, uint32_t t)
         if (schedule->open_writer[engine->writes.key[write]] != ISO_NONE)
             return false;
     }
-    for (uint32_t read = engine->reads.first[t]; read < engine->reads.first[t + 1]; read++) {
+    ISO_EACH(read, engine->reads.first, t) {
         if (engine->reads.writer[read] == OPEN &&
             candidate_of(engine, read, schedule->current[engine->reads.key[read]]) == ISO_NONE)
             return false;
@@ -113,7 +112,7 @@ static bool may_begin(const struct schedule *schedule, uint32_t t)
 static bool may_commit(const struct schedule *schedule, uint32_t t)
 {
     const struct engine *engine = schedule->engine;
-    for (uint32_t write = engine->writes.first[t]; write < engine->writes.first[t + 1]; write++) {
+    ISO_EACH(write, engine->writes.first, t) {
         uint32_t key = engine->writes.key[write], current = schedule->current[key];
         uint32_t left = *unread_of(schedule, current, key), own = schedule->own_read[write];
         if (left && engine->serial && own != ISO_NONE && engine->reads.writer[own] == current)
@@ -161,7 +160,7 @@ static void schedule_event(struct schedule *schedule, uint32_t node)
         if (engine->reads.writer[read] != OPEN)
             --*unread_of(schedule, engine->reads.writer[read], engine->reads.key[read]);
     }
-    for (uint32_t write = engine->writes.first[t]; write < engine->writes.first[t + 1]; write++) {
+    ISO_EACH(write, engine->writes.first, t) {
         uint32_t key = engine->writes.key[write], version = engine->writes.version[write];
         if (commits)
             schedule->current[key] = version;

@@ -60,7 +60,7 @@ static bool search_affected(struct topological *topological, uint32_t node, uint
     come_to(topological, &reach, node, ISO_NONE, ISO_NONE);
     for (uint32_t head = 0; head < reach.end; head++) {
         node = topological->moved[head];
-        for (uint32_t i = topological->first_edge[node]; i < topological->first_edge[node + 1]; i++)
+        ISO_EACH(i, topological->first_edge, node)
             come_to(topological, &reach, topological->edge_to[i], node, ISO_NONE);
         for (uint32_t i = topological->first_added[node]; i != ISO_NONE;
              i = topological->added[i].next)
@@ -127,8 +127,7 @@ void topological_validate(const struct topological *topological)
     for (uint32_t i = 0; i < topological->count; i++) {
         uint32_t node = topological->order[i];
         assert(position[node] == i);
-        for (uint32_t edge = topological->first_edge[node];
-             edge < topological->first_edge[node + 1]; edge++)
+        ISO_EACH(edge, topological->first_edge, node)
             assert(i < position[topological->edge_to[edge]]);
     }
     for (uint32_t i = 0; i < topological->added_count; i++) {

@@ -318,7 +318,7 @@ static void add_open_read(struct window *window, uint32_t read)
 static void add_reads(struct window *window, uint32_t t)
 {
     const struct engine *engine = window->engine;
-    for (uint32_t read = engine->reads.first[t]; read < engine->reads.first[t + 1]; read++) {
+    ISO_EACH(read, engine->reads.first, t) {
         const struct block *block = block_of(window, engine->reads.key[read]);
         if (engine->reads.writer[read] == OPEN)
             add_open_read(window, read);
@@ -351,8 +351,7 @@ static bool build_window(struct window *window)
         add_facts(window, nodes[i]);
         if (t == ISO_NONE || nodes[i] != node_commit(engine, t))
             continue;
-        for (uint32_t write = engine->writes.first[t]; write < engine->writes.first[t + 1];
-             write++) {
+        ISO_EACH(write, engine->writes.first, t) {
             if (!block_of(window, engine->writes.key[write]))
                 add_block(window, engine->writes.key[write], engine->writes.version[write]);
         }
@@ -386,7 +385,7 @@ static void activate_edges(struct window *window)
         value[i] = iso_solver_value(window->solver, (int)i);
     for (uint32_t position = 0; position < window->count; position++) {
         window->first_active[position] = end;
-        for (uint32_t i = window->first_edge[position]; i < window->first_edge[position + 1]; i++) {
+        ISO_EACH(i, window->first_edge, position) {
             if (!literals_are_true(value, window->edges.list[i].first) ||
                 !literals_are_true(value, window->edges.list[i].second))
                 continue;
@@ -412,8 +411,7 @@ static void sort_model(struct window *window)
     for (uint32_t position;
          (window->agenda.cursor = 0, position = agenda_take(&window->agenda)) != ISO_NONE;) {
         window->sequence[end++] = position;
-        for (uint32_t i = window->first_active[position]; i < window->first_active[position + 1];
-             i++) {
+        ISO_EACH(i, window->first_active, position) {
             if (--window->degree[window->active_to[i]] == 0)
                 agenda_add(&window->agenda, window->active_to[i]);
         }
@@ -448,7 +446,7 @@ static uint32_t advance_front(struct window *window, uint32_t side, uint32_t com
     uint32_t position = front->queue[front->head++], mark = 2 * window->round + side;
     const uint32_t *first = side ? window->first_reverse : window->first_active;
     const uint32_t *edges = side ? window->reverse : window->active;
-    for (uint32_t a = first[position]; a < first[position + 1]; a++) {
+    ISO_EACH(a, first, position) {
         uint32_t i = edges[a], next = side ? window->edges.list[i].from : window->edges.list[i].to;
         if (window->component[next] != component || window->used[i] ||
             window->visited[next] == mark)
@@ -515,8 +513,7 @@ static bool add_cycles(struct window *window)
     memset(window->used, 0, window->edges.count * sizeof *window->used);
     list_reverse(window);
     for (uint32_t position = 0; position < window->count; position++) {
-        for (uint32_t a = window->first_active[position]; a < window->first_active[position + 1];
-             a++) {
+        ISO_EACH(a, window->first_active, position) {
             uint32_t i = window->active[a], to = window->active_to[a];
             if (to > position || window->component[to] != window->component[position] ||
                 window->used[i])

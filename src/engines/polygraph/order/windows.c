@@ -56,8 +56,7 @@ static void sort_all_versions(struct windows *windows)
             node != node_commit(engine, node_transaction(engine, node)))
             continue;
         uint32_t t = node_transaction(engine, node);
-        for (uint32_t write = engine->writes.first[t]; write < engine->writes.first[t + 1];
-             write++) {
+        ISO_EACH(write, engine->writes.first, t) {
             uint32_t version = engine->writes.version[write],
                      at = next[engine->writes.key[write]]++;
             windows->sorted[at] = version;

@@ -51,7 +51,7 @@ static bool find_latest(struct engine *engine, uint32_t read)
     uint32_t key = engine->reads.key[read], t = engine->reads.transaction[read];
     const stamp *clock = clock_of(engine, node_begin(engine, t));
     bool any = false;
-    for (uint32_t span = engine->spans.first[key]; span < engine->spans.first[key + 1]; span++) {
+    ISO_EACH(span, engine->spans.first, key) {
         uint32_t last = clock_before(engine, clock, engine->spans.chain[span], t);
         uint32_t latest = last ? span_latest_commit(engine, span, last) : ISO_NONE;
         engine->saturation.latest[span - engine->spans.first[key]] = latest;
@@ -100,7 +100,7 @@ static void list_read(struct engine *engine, uint32_t read)
 static void list_all(struct engine *engine, uint32_t read)
 {
     uint32_t set = engine->reads.set[read];
-    for (uint32_t i = engine->writer_sets.first[set]; i < engine->writer_sets.first[set + 1]; i++) {
+    ISO_EACH(i, engine->writer_sets.first, set) {
         uint32_t version = engine->writer_sets.member[i];
         if (version == INITIAL ||
             engine->versions.transaction[version] != engine->reads.transaction[read])

@@ -118,7 +118,7 @@ static void apply_hides(struct engine *engine, uint32_t read, const uint64_t *ch
         uint32_t chain = engine->spans.chain[span], last = clock_before(engine, clock, chain, t);
         if (known[chain] >= last || is_scheduled(engine, clock, chain))
             continue;
-        uint32_t latest = span_latest_near(engine, span, topological_of_commits(engine, last));
+        uint32_t latest = span_latest_near(engine, span, positions_of_commits(engine, last));
         if (latest == ISO_NONE || latest == version)
             continue;
         stamp commit = version_commit_stamp(engine, latest);
@@ -180,7 +180,7 @@ static uint32_t find_latest(struct engine *engine, uint32_t version, const uint6
         if ((previous && previous[chain] >= clock[chain]) || is_scheduled(engine, clock, chain))
             continue;
         uint32_t latest =
-            span_latest_near(engine, span, topological_of_begins(engine, clock[chain]));
+            span_latest_near(engine, span, positions_of_begins(engine, clock[chain]));
         stamp begin = latest == ISO_NONE ? 0 : version_begin_stamp(engine, latest);
         if (begin <= engine->saturation.before[chain] || (previous && previous[chain] >= begin))
             continue;
@@ -251,7 +251,7 @@ static uint32_t find_hiding(const struct engine *engine, uint32_t read, uint32_t
 {
     uint32_t t = engine->reads.transaction[read], key = engine->reads.key[read];
     const stamp *clock = clock_of(engine, node_begin(engine, t));
-    for (uint32_t span = engine->spans.first[key]; span < engine->spans.first[key + 1]; span++) {
+    ISO_EACH(span, engine->spans.first, key) {
         uint32_t chain = engine->spans.chain[span];
         if (!clock[chain] || is_scheduled(engine, clock, chain))
             continue;
@@ -414,7 +414,7 @@ static void apply_join(struct engine *engine, uint32_t read)
 {
     uint32_t key = engine->reads.key[read], t = engine->reads.transaction[read],
              begin = node_begin(engine, t);
-    for (uint32_t span = engine->spans.first[key]; span < engine->spans.first[key + 1]; span++) {
+    ISO_EACH(span, engine->spans.first, key) {
         if (engine->spans.chain[span] == engine->chains.of[t])
             continue; /* what follows there follows the reader anyway, or prunes */
         uint32_t first = join_of_span(engine, read, span);
@@ -502,7 +502,7 @@ void rules_apply(struct engine *engine, uint32_t node, uint64_t groups)
     if (!find_moved(engine, node, groups))
         return;
     if (node == node_begin(engine, t)) {
-        for (uint32_t read = engine->reads.first[t]; read < engine->reads.first[t + 1]; read++) {
+        ISO_EACH(read, engine->reads.first, t) {
             if (!moves_key(engine, engine->reads.key[read]))
                 continue;
             if (engine->reads.writer[read] != OPEN)
@@ -514,7 +514,7 @@ void rules_apply(struct engine *engine, uint32_t node, uint64_t groups)
         }
     }
     if (node == node_commit(engine, t)) {
-        for (uint32_t write = engine->writes.first[t]; write < engine->writes.first[t + 1]; write++)
+        ISO_EACH(write, engine->writes.first, t)
             apply_pair(engine, engine->writes.version[write], engine->saturation.moved);
     }
 }

@@ -57,7 +57,7 @@ static bool goes_first(const struct engine *engine, uint32_t version)
     uint32_t key = engine->versions.key[version],
              chain = engine->spans.chain[engine->versions.span[version]];
     stamp commit = version_commit_stamp(engine, version);
-    for (uint32_t span = engine->spans.first[key]; span < engine->spans.first[key + 1]; span++) {
+    ISO_EACH(span, engine->spans.first, key) {
         uint32_t waiting = first_waiting(engine, span, version);
         if (waiting < engine->spans.version[span + 1] &&
             clock_of(engine, version_begin(engine, waiting))[chain] < commit)
@@ -134,8 +134,7 @@ static void put_readers_first(struct engine *engine, uint32_t version)
     uint32_t key = engine->versions.key[version];
     for (uint32_t read = engine->versions.reader[version];
          read != ISO_NONE && !search_failed(engine); read = engine->reads.next[read]) {
-        for (uint32_t span = engine->spans.first[key]; span < engine->spans.first[key + 1];
-             span++) {
+        ISO_EACH(span, engine->spans.first, key) {
             if (engine->scheduled.waiting[span] < engine->spans.version[span + 1])
                 rules_add_rw(engine, read, engine->scheduled.waiting[span]);
         }
@@ -172,7 +171,7 @@ static void begin_transaction(struct search *search, uint32_t t)
         if (engine->reads.writer[read] == OPEN)
             keep_only(engine, read, candidate_now(search, read));
     }
-    for (uint32_t write = engine->writes.first[t]; write < engine->writes.first[t + 1]; write++) {
+    ISO_EACH(write, engine->writes.first, t) {
         uint32_t version = engine->writes.version[write];
         engine_set(engine, &engine->scheduled.waiting[engine->versions.span[version]], version + 1);
         if (!engine->serial)

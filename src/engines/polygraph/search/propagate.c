@@ -130,7 +130,7 @@ void search_decide_read(struct engine *engine, uint32_t read)
         return;
     if (open_writer != ISO_NONE && open_writer != version)
         rules_add_rw(engine, read, open_writer);
-    for (uint32_t span = engine->spans.first[key]; span < engine->spans.first[key + 1]; span++) {
+    ISO_EACH(span, engine->spans.first, key) {
         if (engine->scheduled.waiting[span] < engine->spans.version[span + 1])
             rules_add_rw(engine, read, engine->scheduled.waiting[span]);
     }
@@ -140,7 +140,7 @@ void search_decide_read(struct engine *engine, uint32_t read)
 static void note_open_reads(struct search *search, uint32_t t)
 {
     const struct engine *engine = search->engine;
-    for (uint32_t write = engine->writes.first[t]; write < engine->writes.first[t + 1]; write++) {
+    ISO_EACH(write, engine->writes.first, t) {
         uint32_t version = engine->writes.version[write];
         if (!search->open_readers[version])
             continue;

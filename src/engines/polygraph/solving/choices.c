@@ -138,11 +138,10 @@ static void open_span(const struct open *open, uint32_t v, uint32_t span, uint32
 static bool add_pairs_of_key(struct open *open, uint32_t key)
 {
     struct engine *engine = open->engine;
-    for (uint32_t v = engine->versions.first[key]; v < engine->versions.first[key + 1]; v++) {
+    ISO_EACH(v, engine->versions.first, key) {
         if (v % LOOK_UP == 0 && engine_must_stop(engine))
             return false;
-        for (uint32_t span = engine->spans.first[key]; span < engine->spans.first[key + 1];
-             span++) {
+        ISO_EACH(span, engine->spans.first, key) {
             uint32_t range[2];
             open_span(open, v, span, range);
             for (uint32_t u = range[0]; u < range[1]; u++) {
@@ -169,7 +168,7 @@ static void add_candidate(struct open *open, uint32_t read, uint32_t candidate)
                                      .to = node_begin(engine, engine->reads.transaction[read]),
                                      .read = read,
                                      .version = version});
-    for (uint32_t span = engine->spans.first[key]; span < engine->spans.first[key + 1]; span++) {
+    ISO_EACH(span, engine->spans.first, key) {
         uint32_t later = version == INITIAL ? engine->spans.version[span]
                                             : span_first_after(engine, span, version);
         later += later == version;

@@ -99,7 +99,7 @@ static void add_reads(struct placement_clauses *clauses_of_lists)
         if (engine->reads.key[read] != list->key || engine->reads.prefix[read] == list->start)
             continue;
         uint32_t length = engine->reads.prefix[read] - list->start;
-        for (uint32_t i = list->first_ending[length]; i < list->first_ending[length + 1]; i++) {
+        ISO_EACH(i, list->first_ending, length) {
             uint32_t placement = list->ending[i],
                      version = version_of_placement(clauses_of_lists, placement);
             if (engine->versions.transaction[version] == engine->reads.transaction[read])

@@ -48,9 +48,7 @@ static void release_catcher(struct catcher *catcher)
 {
     for (uint32_t i = 0; i < catcher->buffer_count; i++)
         iso_kafka_buffer_release(&catcher->buffers[i]);
-    iso_free(catcher->buffers);
-    iso_free(catcher->polled);
-    iso_free(catcher->batch);
+    ISO_FREE_ALL(catcher->buffers, catcher->polled, catcher->batch);
     iso_text_release(&catcher->again);
     iso_kafka_consumer_free(catcher->consumer);
 }

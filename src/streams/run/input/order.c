@@ -92,7 +92,7 @@ static uint64_t drop_maybe_before(struct iso_history *all)
                         (all->txns.snapshot && all->txns.snapshot[t] != ISO_NONE);
         if (has_time || (session != ISO_NONE && all->txns.sno[t] > first[session]))
             continue;
-        for (uint32_t o = all->txns.first_op[t]; o < all->txns.first_op[t + 1]; o++) {
+        ISO_EACH(o, all->txns.first_op, t) {
             drops[o] = !iso_kind_writes(all->ops.kind[o]);
             dropped += drops[o];
         }
