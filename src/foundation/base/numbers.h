@@ -35,7 +35,7 @@ static inline void iso_running_sums(uint32_t *numbers, size_t count)
         numbers[i] += numbers[i - 1];
 }
 
-/* Each number of a group, by a column of where groups start: first[group] to first[group + 1] - 1. */
+/* Each number of a group, which are first[group] to first[group + 1] - 1. */
 #define ISO_EACH(number, first, group)                                                             \
     for (uint32_t number = (first)[group]; number < (first)[(group) + 1]; number++)
 

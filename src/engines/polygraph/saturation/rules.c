@@ -179,8 +179,7 @@ static uint32_t find_latest(struct engine *engine, uint32_t version, const uint6
         }
         if ((previous && previous[chain] >= clock[chain]) || is_scheduled(engine, clock, chain))
             continue;
-        uint32_t latest =
-            span_latest_near(engine, span, positions_of_begins(engine, clock[chain]));
+        uint32_t latest = span_latest_near(engine, span, positions_of_begins(engine, clock[chain]));
         stamp begin = latest == ISO_NONE ? 0 : version_begin_stamp(engine, latest);
         if (begin <= engine->saturation.before[chain] || (previous && previous[chain] >= begin))
             continue;
