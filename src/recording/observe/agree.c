@@ -80,6 +80,9 @@ static enum plan_reason agrees(struct plan_statement *statement, const struct ca
             is_shadowed(catalog, kinds[use->kind].kind, use->name, has_user_types))
             return kinds[use->kind].reason;
     }
+    statement->agreed_detail = "that sorts a user's type";
+    if (is_shadowed(catalog, 'k', "", has_user_types))
+        return REASON_OPERATOR;
     statement->agreed_detail = "a cast";
     if (statement->kind >= PLAN_SELECT && statement->kind <= PLAN_DECLARE &&
         is_shadowed(catalog, 'c', "", has_user_types))

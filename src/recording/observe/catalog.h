@@ -55,7 +55,7 @@ struct catalog_table {
 };
 
 /* An object of a user's that could be meant by a name of the database's own: kind f, o, c (a cast),
- * t (a type). */
+ * t (a type); k: what sorts a user's type, which no name says. */
 struct catalog_shadow {
     char kind;
     bool is_of_any; /* for values of the database's own types; else only where a table has columns

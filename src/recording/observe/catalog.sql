@@ -39,6 +39,7 @@ UNION ALL SELECT 0, 'w' || oid || '.' || xmin FROM pg_catalog.pg_rewrite WHERE o
 UNION ALL SELECT 0, 'l' || oid || '.' || xmin FROM pg_catalog.pg_policy
 UNION ALL SELECT 0, 'f' || oid || '.' || xmin FROM pg_catalog.pg_proc WHERE oid >= 16384
 UNION ALL SELECT 0, 'o' || oid || '.' || xmin FROM pg_catalog.pg_operator WHERE oid >= 16384
+UNION ALL SELECT 0, 'v' || oid || '.' || xmin FROM pg_catalog.pg_opclass WHERE oid >= 16384
 UNION ALL SELECT 0, 's' || oid || '.' || xmin FROM pg_catalog.pg_cast WHERE oid >= 16384
 UNION ALL SELECT 0, 'y' || oid || '.' || xmin FROM pg_catalog.pg_type
     WHERE oid >= 16384 AND typtype <> 'c' AND typcategory <> 'A'
@@ -126,7 +127,8 @@ WHERE r.relreplident = 'n' OR r.relreplident = 'i' AND NOT x.indisreplident
     OR EXISTS (SELECT 1 FROM pg_catalog.pg_attribute a WHERE a.attrelid = r.oid
         AND a.attnum = ANY (x.indkey) AND a.attgenerated <> ''))
 
--- Users' functions, operators, casts and types that could be meant in place of PostgreSQL's own.
+-- Users' functions, operators, casts and types that could be meant in place of PostgreSQL's own, and
+-- functions that sort or hash values of users' types and are neither internal (12) nor in C (13).
 == SHADOWS
 (SELECT 'f' AS kind, proname AS name, NOT 16384 <= ANY
     ((proargtypes::pg_catalog.oid[])[0:pronargs - pronargdefaults - 1]) AS own
@@ -137,6 +139,12 @@ FROM pg_catalog.pg_operator WHERE oid >= 16384
 UNION ALL
 SELECT 'c', '', castsource < 16384 AND (casttarget < 16384 OR castcontext = 'i')
 FROM pg_catalog.pg_cast WHERE oid >= 16384
+UNION ALL
+SELECT 'k', '', false FROM pg_catalog.pg_opclass c
+JOIN pg_catalog.pg_amproc a ON a.amprocfamily = c.opcfamily
+JOIN pg_catalog.pg_proc f ON f.oid = a.amproc
+WHERE c.oid >= 16384 AND f.oid >= 16384
+    AND f.prolang NOT IN (12, 13)
 UNION ALL
 SELECT 't', t.typname, true FROM pg_catalog.pg_type t
 JOIN pg_catalog.pg_type b ON b.typname = t.typname AND b.oid < 16384 WHERE t.oid >= 16384) s
@@ -186,12 +194,12 @@ FROM g WHERE relation = 0 ORDER BY 1, 6
 
 -- Whether this transaction may have written to them, or another of this session within the last
 -- second: to pg_type, pg_attribute, pg_proc, pg_class, pg_attrdef, pg_cast, pg_constraint,
--- pg_index, pg_inherits, pg_namespace, pg_operator, pg_rewrite, pg_trigger, pg_policy.
+-- pg_index, pg_inherits, pg_namespace, pg_opclass, pg_operator, pg_rewrite, pg_trigger, pg_policy.
 == CHANGED
 pg_catalog.pg_current_xact_id_if_assigned() IS NOT NULL
 AND (pg_catalog.current_setting('track_counts') <> 'on'
     OR EXISTS (SELECT 1 FROM pg_catalog.pg_class r
-        WHERE r.oid = ANY ('{1247,1249,1255,1259,2604,2605,2606,2610,2611,2615,2617,2618,2620,3256}'
+        WHERE r.oid = ANY ('{1247,1249,1255,1259,2604,2605,2606,2610,2611,2615,2616,2617,2618,2620,3256}'
             ::pg_catalog.oid[])
         AND (pg_catalog.pg_stat_get_xact_tuples_inserted(r.oid) > 0
             OR pg_catalog.pg_stat_get_xact_tuples_updated(r.oid) > 0
