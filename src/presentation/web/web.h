@@ -11,7 +11,8 @@
 
 struct iso_web;
 
-/* What answers is set here; `explain`: as in struct iso_web_state. NULL on error, as iso_http_new. */
+/* A server that answers from a state of its own; `explain`: as in struct iso_web_state. NULL on
+ * error, as iso_http_new. */
 struct iso_web *iso_web_new(const struct iso_http_options *options, iso_web_explainer *explain,
                             struct iso_error *error);
 void iso_web_free(struct iso_web *web);

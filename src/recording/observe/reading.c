@@ -133,8 +133,8 @@ static void find_cells(struct reading *reading, struct reading_source *source)
     }
 }
 
-/* The tables that rows come from; those whose rows have keys are kept. `demands`: of the last, which
- * is a simple statement's only one. */
+/* The tables that rows come from; those whose rows have keys are kept. `demands`: of the last,
+ * which is a simple statement's only one. */
 static void find_sources(struct reading *reading, const struct statement_input *input,
                          struct demands *demands)
 {

@@ -1,4 +1,5 @@
-/* What the files of an event loop share: a session, the loop, and what each file does for the others.
+/* What the files of an event loop share: a session, the loop, and what each file does for the
+ * others.
  *
  *     loop.c        sockets: what epoll says, reading, writing, accepting
  *     session.c     a session's beginning and its ends, and what is sent to either side

@@ -16,8 +16,8 @@ struct status_view {
     uint32_t sessions_most;
 };
 
-/* An iso_http_answerer; its context is the view. A browser's page is no client: who changes something
- * carries the token, or, where there is none, is sent by no page. */
+/* An iso_http_answerer; its context is the view. A browser's page is no client: a request that
+ * changes something carries the token, or, where there is none, is sent by no page. */
 void status_answer(void *context, const struct iso_web_rules *rules,
                    const struct iso_web_request *request, struct iso_web_answer *answer);
 
