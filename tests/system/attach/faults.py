@@ -38,7 +38,7 @@ class Faults:
         self.lines = [m.line for m in recording.messages]
         records = [(n, m.body) for n, m in enumerate(recording.messages)
                    if m.is_record and m.body.get("status", "committed") == "committed"]
-        self.recorded = {recording.id_of[body["tid"]]: body["tid"] for _, body in records if body["tid"] in recording.id_of}
+        self.recorded = {recording.id_of(body): body["tid"] for _, body in records if recording.id_of(body)}
         self.readers = [(n, body) for n, body in records if "xid" not in body]
 
     def without(self, gone):

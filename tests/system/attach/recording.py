@@ -81,25 +81,28 @@ class Recording:
         self.parts = {}  # of each transaction: the lines of rows and of the END that it has; one may be there twice
         self.marks = {}  # rows of markers
         ends = {m.id for m in self.messages if m.is_end and any(source.reads(m) for source in sources)}
+        # Where no END counts rows, only records tell that there are any.
+        named = {op["k"].split("/")[0] for m in self.messages if m.is_record for op in m.body["ops"] if "k" in op}
         for message in self.messages:
             source = next((source for source in sources if source.reads(message)), None)
             message.is_read = source is not None
-            if message.is_read and message.id is not None and (message.is_end or (message.is_row and source.judges(message, ends))):
+            if message.is_read and message.id is not None and (message.is_end or
+                    (message.is_row and source.judges(message, ends) and (ends or message.table in named))):
                 self.parts.setdefault(message.id, set()).add(message.line)
             elif message.is_read and message.is_row and message.table == source.marks:
                 self.marks.setdefault(message.id, set()).add(message.line)
-        self.id_of = self.ids_of_records()
+        self.by_tid = self.ids_of_records()
 
     def ids_of_records(self):
-        """By the xid that it says, or by the row that has its tid."""
-        records = {m.body["tid"]: m.body for m in self.messages if m.is_record}
-        ids = {tid: str(int(body["xid"]) % 2**32) for tid, body in records.items() if "xid" in body}
-        for message in self.messages:
-            if message.is_row and isinstance(message.body.get("after"), dict):
-                for value in message.body["after"].values():
-                    if isinstance(value, str) and value in records:
-                        ids.setdefault(value, message.id)
-        return ids
+        """By tid, of records without an xid: of the row that has it."""
+        tids = {m.body["tid"] for m in self.messages if m.is_record}
+        return {value: message.id for message in self.messages
+                if message.is_row and isinstance(message.body.get("after"), dict)
+                for value in message.body["after"].values() if isinstance(value, str) and value in tids}
+
+    def id_of(self, record):
+        """What the stream calls the transaction of the record."""
+        return str(int(record["xid"]) % 2**32) if "xid" in record else self.by_tid.get(record["tid"])
 
     def not_whole(self, kept):
         """Why these messages cannot hold, or None."""
@@ -109,7 +112,7 @@ class Recording:
             if not message.is_read:
                 continue
             if message.is_record and message.body.get("status", "committed") == "committed":
-                name = self.id_of.get(message.body["tid"])
+                name = self.id_of(message.body)
                 if not self.parts.get(name, set()) | self.marks.get(name, set()) <= came:
                     return f"the record {message.body['tid']} tells of {name}, which is not whole"
             elif message.is_end and not self.parts[message.id] <= came:
