@@ -135,6 +135,7 @@ static void archive_source(struct iso_archive *archive, struct iso_join *join)
     ISO_ARCHIVE_AS(archive, "join->expects_in_band", join->source.expects_in_band);
     ISO_ARCHIVE_VALUE(archive, join->source.expects_ends);
     ISO_ARCHIVE_VALUE(archive, join->source.expects_statements);
+    ISO_ARCHIVE_VALUE(archive, join->source.connector);
     ISO_ARCHIVE_VALUE(archive, join->source.scales);
     ISO_ARCHIVE_VALUE(archive, join->source.early);
     ISO_ARCHIVE_VALUE(archive, join->source.first_early);

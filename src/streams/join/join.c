@@ -118,6 +118,30 @@ static enum iso_status check_scales(struct iso_join *join, const struct iso_hist
     return ISO_OK;
 }
 
+/* Two connectors have two first snapshots, and nothing orders what they send: their streams are no
+ * one feed, even where their topics begin alike. */
+static enum iso_status check_connector(struct iso_join *join, const struct iso_history *block,
+                                       const struct iso_event *event, struct iso_error *error)
+{
+    char buffer[ISO_ATOM_TEXT_MAX];
+    size_t length;
+    if (event->type != ISO_EVENT_ROW || event->source == ISO_ABSENT)
+        return ISO_OK;
+    uint32_t name = join_digest(&block->atoms, event->source);
+    if (!join->source.connector)
+        join->source.connector = name;
+    if (join->source.connector == name)
+        return ISO_OK;
+    const char *text = iso_atom_text(&block->atoms, event->source, buffer, &length);
+    join->stats.row_events++;
+    join->stats.rows_gone[ISO_ROWS_BAD]++;
+    join->cells = (struct join_cells){.disposition = JOIN_CELLS_DROPPED, .left = event->count};
+    return iso_error_set(error, ISO_BAD_INPUT,
+                         "a row of connector \"%.*s\" behind rows of another one: a run checks one "
+                         "stream; have a run for each connector, with the sources of its topics",
+                         (int)length, text);
+}
+
 enum iso_status iso_join_take(struct iso_join *join, const struct iso_history *block,
                               const struct iso_event *event, uint64_t now, struct iso_error *error)
 {
@@ -127,6 +151,8 @@ enum iso_status iso_join_take(struct iso_join *join, const struct iso_history *b
         join_take_cell(join, block, event);
         return ISO_OK;
     }
+    if (check_connector(join, block, event, error) != ISO_OK)
+        return error->status;
     struct join_identity identity;
     bool is_first = !join->source.scales && join->capability->positions &&
                     (event->type != ISO_EVENT_TRANSACTIONS || event->flags & ISO_EVENT_IN_BAND);
@@ -391,9 +417,18 @@ void iso_join_count_waiting(const struct iso_join *join, struct iso_join_stats *
     stats->waiting_row_events = stats->waiting_reads = stats->waiting_aborted =
         stats->oldest_record_ms = 0;
     stats->oldest_record = UINT64_MAX;
-    for (uint32_t i = 0; i < join->open.count; i++)
-        if (join->open.list[i].identity.tag)
-            stats->waiting_row_events += join_messages_of(&join->open.list[i]);
+    for (uint32_t i = 0; i < join->open.count; i++) { /* also those that await their position */
+        const struct join_transaction *transaction = &join->open.list[i];
+        uint64_t age = join->progress.now - transaction->arrived;
+        if (!transaction->identity.tag)
+            continue;
+        stats->waiting_row_events += join_messages_of(transaction);
+        if (transaction->rows.count &&
+            (stats->oldest_row == UINT64_MAX || age > stats->oldest_ms)) {
+            stats->oldest_ms = age;
+            stats->oldest_row = join->rows.list[transaction->rows.first].origin;
+        }
+    }
     for (uint32_t i = join->records.oldest; i != ISO_NONE; i = join->records.list[i].newer) {
         const struct join_record *record = &join->records.list[i];
         stats->waiting_reads += record->reads;

@@ -7,9 +7,9 @@
  *
  * Online the front of the chain is certain up to a *horizon*: an xid that is the least of
  *   - what clients promise: no record will arrive whose snapshot has a smaller xmin;
- *   - what was delivered: the largest xmin among the snapshots of delivered transactions. The
- *     stream is in the order of commits; what such a snapshot saw committed was delivered before,
- *     and what it saw end without a row has aborted;
+ *   - what was delivered: the largest xmin among the snapshots of delivered transactions, and among
+ *     those that end at or before the xid of one. The stream is in the order of commits; what such
+ *     a snapshot saw committed was delivered before, and what it saw end without a row has aborted;
  *   - xids of transactions that are delivered in part.
  * Every xid below it has an outcome. A snapshot whose xmax is no larger sees only such xids, and is
  * contained in every snapshot that will arrive: its position is final, if those that wait above the
@@ -480,6 +480,17 @@ static void place_link(struct iso_join *join, const struct join_link *link)
 
 /* ---- how far ---- */
 
+/* Where clients only read, nothing else says how far others' commits have come. */
+static void note_older_snapshots(struct iso_join *join)
+{
+    struct join_positions *positions = &join->positions;
+    for (uint32_t i = 0; i < positions->link_count; i++) {
+        const struct iso_snapshot *snapshot = join_snapshot_of(join, &positions->links[i]);
+        if (snapshot->xmax <= join->extent.delivered && snapshot->xmin > positions->delivered)
+            positions->delivered = snapshot->xmin;
+    }
+}
+
 static uint64_t horizon_of(const struct iso_join *join)
 {
     const struct join_positions *positions = &join->positions;
@@ -658,6 +669,7 @@ void join_place(struct iso_join *join, bool ended)
         join_extent_close_snapshots(join);
     else
         finish_foreign(join);
+    note_older_snapshots(join);
     uint64_t horizon = ended ? UINT64_MAX : horizon_of(join);
     finish_outcomes(join, horizon);
     struct join_link *certain = take_certain(join, below_those_that_stay(join, horizon), &count);

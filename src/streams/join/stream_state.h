@@ -13,6 +13,7 @@ struct join_source {
     bool numbered;   /* commits are, in `domain` */
     uint32_t domain;
     bool domains_differ; /* clients' commit timestamps are not the source's positions */
+    uint32_t connector;  /* digest of its name; 0: no row has said it */
     uint8_t scales;      /* enum join_scale: what its transactions are numbered by (scale.c) */
     /* clients' records that came before it was known: by scale, the first and how many */
     uint64_t early[2], first_early[2];
