@@ -62,11 +62,12 @@ echo 'kafka://127.0.0.1:9092/shop?protocol=canal-json' >feed.uri
 "$program" check --json anomaly.jsonl >verdict.json
 "$program" check --json --initial 6 five.jsonl >five-verdict.json
 
-# Whatever a call leaves: times and counters of memory are no effects.
+# Whatever a call leaves: times and counters of memory are no effects; of what bench measured only what it was.
 run() { # FOLDER ARGUMENT...
     cp -r "$work/files" "$work/$1"
     (cd "$work/$1" && shift && timeout 60 "$program" "$@" >stdout 2>stderr; echo $? >status
-     sed -i -E 's/[0-9.]+ s$//; s/"seconds":\{[^}]*\}//; s/"peak_rss_bytes":[0-9]+//' stdout stderr)
+     sed -i -E 's/[0-9.]+ s$//; s/"seconds":\{[^}]*\}//; s/"peak_rss_bytes":[0-9]+//' stdout stderr
+     [ "$1" != bench ] || { jq -r .settings stdout >settings; mv settings stdout; })
 }
 while IFS=$'\t' read -r command option value rest; do
     case $command in \#*) continue ;; esac
@@ -82,7 +83,7 @@ while IFS=$'\t' read -r command option value rest; do
     expected=0 && [ "${value#!}" != "$value" ] && expected=2
     value=${value#!} && [ "$value" = - ] && value=
     # shellcheck disable=SC2086 # words
-    { run without $command $rest; run with $command $option $value $rest; }
+    { run without $command $rest; run with $command $rest $option $value; }
     ! diff -rq "$work/without" "$work/with" >/dev/null &&
         if [ $expected = 2 ]; then [ "$(cat "$work/with/status")" = 2 ]; else [ "$(cat "$work/with/status")" != 2 ]; fi
     result $? "$command $option"

@@ -28,6 +28,7 @@ struct command {
     uint64_t repeats, tolerance;
     bool quiet;
     const struct bench_kind *kind; /* what is measured: the first argument, not an option */
+    const struct command *defaults; /* of all that options name */
 };
 _Static_assert(offsetof(struct command, bench) == 0, "options of a bench have its offsets");
 
@@ -60,7 +61,7 @@ static const struct cli_option options[] = {
                    "The level of the simulated store, which is also checked (si)."),
     CLI_ROW_NUMBER("seed", "N", PLACE(bench.generate.seed), 0, UINT64_MAX,
                    "The same seed gives the same workload on every machine (1)."),
-    CLI_ROW_GROUP("Arrivals (aion; batch and retention: spill, too)"),
+    CLI_ROW_GROUP("Arrivals (aion; batch and retention: spill, too; rate: kafka, too)"),
     CLI_ROW_NUMBER("rate", "N", PLACE(bench.rate), 1, 1000000000,
                    "Transactions that arrive in a second, for latencies and reordering\n"
                    "(25k)."),
@@ -257,15 +258,53 @@ static const struct bench_kind *find_kind(const char *name)
     return NULL;
 }
 
-/* Refuses options that this kind does not take. */
-static enum iso_status check_kind(struct app *app, const struct bench_kind *kind,
-                                  struct command *command, const struct cli_texts *files)
+static bool is_among(const char *const *names, const char *name)
 {
+    while (*names && strcmp(*names, name))
+        names++;
+    return *names;
+}
+
+/* Whether an option has another value than it has by itself. */
+static bool is_changed(const struct cli_option *option, const struct command *command,
+                       const struct command *defaults)
+{
+    size_t size = option->type == CLI_TEXTS ? sizeof(struct cli_texts)
+                  : option->type == CLI_COUNT || option->type == CLI_CHOICE ? sizeof(uint32_t)
+                  : option->type == CLI_FLAG                                ? sizeof(bool)
+                                                                            : sizeof(uint64_t);
+    return memcmp((const char *)command + option->offset, (const char *)defaults + option->offset,
+                  size);
+}
+
+/* Refuses options that would have no effect: those of other kinds, and of a workload that is not
+ * generated. */
+static enum iso_status check_kind(struct app *app, struct command *command,
+                                  const struct cli_texts *files)
+{
+    const struct bench_kind *kind = command->kind;
+    static const char *const of_some[] = {
+        "rate",  "delay",    "deviation", "batch",      "settle",   "retention", "memory", "spill",
+        "every", "duration", "encoding",  "partitions", "property", "threads",   NULL};
+    static const char *const of_workloads[] = {"sessions", "txns", "ops",  "keys",
+                                               "reads",    "dist", "seed", NULL};
     enum { FIRST = 1 }; /* json */
-    if (command->bench.encoding && !kind->has_encodings)
-        return iso_error_set(&app->error, ISO_BAD_INPUT, "--encoding: bench %s has no encodings",
-                             kind->name);
-    if (kind->has_encodings && files->count && !command->bench.encoding)
+    for (const struct cli_option *option = options; option->type != CLI_END; option++) {
+        if (option->type == CLI_GROUP || !is_changed(option, command, command->defaults) ||
+            is_among(kind->takes, option->name))
+            continue;
+        if (is_among(of_some, option->name))
+            return iso_error_set(&app->error, ISO_BAD_INPUT, "--%s: bench %s has no such parameter",
+                                 option->name, kind->name);
+        if (files->count && is_among(of_workloads, option->name))
+            return iso_error_set(&app->error, ISO_BAD_INPUT,
+                                 "--%s: a file is what it is; it is for generated workloads",
+                                 option->name);
+        if (!strcmp(option->name, "tolerance") && !command->baseline)
+            return iso_error_set(&app->error, ISO_BAD_INPUT,
+                                 "--tolerance needs --baseline, what it is worse than");
+    }
+    if (is_among(kind->takes, "encoding") && files->count && !command->bench.encoding)
         command->bench.encoding = FIRST;
     return ISO_OK;
 }
@@ -276,7 +315,7 @@ static enum iso_status bench_as_asked(struct app *app, void *target, const struc
     if (!command->kind)
         return iso_error_set(&app->error, ISO_BAD_INPUT,
                              "bench: what to measure comes first: " KIND_NAMES);
-    enum iso_status status = check_kind(app, command->kind, command, files);
+    enum iso_status status = check_kind(app, command, files);
     return status == ISO_OK ? measure_and_report(app, command->kind, command, files) : status;
 }
 
@@ -308,6 +347,8 @@ static enum iso_status run_bench(struct app *app, int count, char **arguments)
     }
     if (command.kind && command.kind->set_defaults)
         command.kind->set_defaults(&command.bench);
+    const struct command defaults = command;
+    command.defaults = &defaults;
     return cli_run(app, count - named, arguments + named, &command, bench_as_asked);
 }
 

@@ -278,10 +278,14 @@ static enum iso_status measure_aion(struct bench_point *point, double *numbers,
     return ISO_OK;
 }
 
+static const char *const takes[] = {"rate",      "delay",   "deviation", "batch", "settle",
+                                    "retention", "threads", "seed",      NULL};
+
 const struct bench_kind bench_aion = {
     .name = "aion",
     .experiments = experiments,
     .sweeps = sweeps,
+    .takes = takes,
     .file_format = "a history",
     .columns = columns,
     .column_count = COLUMNS,

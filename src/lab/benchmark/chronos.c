@@ -82,10 +82,13 @@ static enum iso_status measure_chronos(struct bench_point *point, double *number
     return error->status;
 }
 
+static const char *const takes[] = {"threads", NULL};
+
 const struct bench_kind bench_chronos = {
     .name = "chronos",
     .experiments = experiments,
     .sweeps = sweeps,
+    .takes = takes,
     .file_format = "a history",
     .columns = columns,
     .column_count = COLUMNS,

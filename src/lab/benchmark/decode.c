@@ -177,12 +177,14 @@ static enum iso_status measure_decoder(struct bench_point *point, double *number
     return error->status;
 }
 
+static const char *const takes[] = {"encoding", NULL};
+
 const struct bench_kind bench_decode = {
     .name = "decode",
     .experiments = experiments,
     .sweeps = sweeps,
+    .takes = takes,
     .file_format = "a capture",
-    .has_encodings = true,
     .applies = decoder_applies,
     .columns = columns,
     .column_count = COLUMNS,

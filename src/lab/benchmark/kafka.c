@@ -250,10 +250,13 @@ static enum iso_status measure_kafka(struct bench_point *point, double *numbers,
     return error->status;
 }
 
+static const char *const takes[] = {"rate", "encoding", "partitions", "property", NULL};
+
 const struct bench_kind bench_kafka = {
     .name = "kafka",
     .experiments = experiments,
     .sweeps = sweeps,
+    .takes = takes,
     .columns = columns,
     .column_count = COLUMNS,
     .add_settings = add_settings,

@@ -43,7 +43,7 @@ struct bench_kind {
     const char *const *experiments; /* NULL at their end: each point is measured for each */
     const char *const *sweeps; /* parameters that --sweep all goes through, NULL at their end */
     const char *file_format;   /* what a FILE holds; NULL: takes none */
-    bool has_encodings;        /* its experiments are those of --encoding */
+    const char *const *takes;  /* options that not all kinds have, NULL at their end */
     bool (*applies)(const struct bench_point
                         *point); /* whether the experiment can be measured there; NULL: always */
     const struct iso_figure_column *columns;

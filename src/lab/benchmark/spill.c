@@ -420,10 +420,14 @@ static enum iso_status measure_spill(struct bench_point *point, double *numbers,
     return iso_child_measure(run_all, point, numbers, COLUMNS, NULL, error);
 }
 
+static const char *const takes[] = {"batch", "retention", "memory",  "spill",
+                                    "every", "duration",  "threads", NULL};
+
 const struct bench_kind bench_spill = {
     .name = "spill",
     .experiments = experiments,
     .sweeps = sweeps,
+    .takes = takes,
     .columns = columns,
     .column_count = COLUMNS,
     .set_defaults = set_defaults,
