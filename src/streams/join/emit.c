@@ -281,6 +281,21 @@ static void write_row(struct iso_join *join, const struct target *target,
     operate(join, target, row->after == ISO_ABSENT ? ISO_DELETE : ISO_WRITE, row->key, row->after);
 }
 
+/* For who seeks an order: it may have committed anywhere in it, as a whole. Sent again, it is the
+ * same. */
+static void emit_unknown_joined(struct iso_join *join, const struct join_transaction *transaction)
+{
+    struct target target = {&join->out.joined, true};
+    struct iso_history *into = target.history;
+    char text[JOIN_NAME_BYTES];
+    size_t length = join_put_name(join, transaction->identity, text);
+    iso_atom name = iso_atoms_add_string(&into->atoms, text, length);
+    iso_history_begin(into, name, name, ISO_UNKNOWN, transaction->origin);
+    for (uint32_t i = 0, r = transaction->rows.first; i < transaction->rows.count;
+         i++, r = join->rows.list[r].next)
+        write_row(join, &target, &join->rows.list[r]);
+}
+
 /* One of unknown outcome for each row, since rows of one transaction arrive one by one. It may have
  * committed at any time after its position in the log. */
 void join_emit_unknown(struct iso_join *join, const struct join_transaction *transaction)
@@ -288,6 +303,9 @@ void join_emit_unknown(struct iso_join *join, const struct join_transaction *tra
     struct target target = {&join->out.block, false};
     struct iso_history *into = target.history;
     char name[JOIN_NAME_BYTES];
+    if (join->options.keep_joined && transaction->rows.count &&
+        !join_dedup_find(join, transaction->identity))
+        emit_unknown_joined(join, transaction);
     for (uint32_t i = 0, r = transaction->rows.first; i < transaction->rows.count;
          i++, r = join->rows.list[r].next) {
         size_t length = join_put_name(join, transaction->identity, name);
