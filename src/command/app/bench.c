@@ -27,7 +27,7 @@ struct command {
     const char *values, *output, *baseline;
     uint64_t repeats, tolerance;
     bool quiet;
-    const struct bench_kind *kind; /* what is measured: the first argument, not an option */
+    const struct bench_kind *kind;  /* what is measured: the first argument, not an option */
     const struct command *defaults; /* of all that options name */
 };
 _Static_assert(offsetof(struct command, bench) == 0, "options of a bench have its offsets");
