@@ -136,18 +136,25 @@ static void note_lacking(struct iso_join *join)
                 join->tables.list[table].has_lost |= join_is_table_lacking(join, table);
 }
 
-bool join_start_is_open(const struct iso_join *join, uint32_t table)
+static bool is_open(const struct iso_join *join, uint32_t table, bool proven)
 {
     const struct join_start *start = &join->start;
     /* whoever marks no table's last row marks the last of all */
     bool tells = start->marks || !start->ended;
-    return start->snapshots && tells && !start->proven &&
+    return start->snapshots && tells && !proven &&
            join->tables.list[table].start != JOIN_START_WHOLE;
 }
 
-bool iso_join_start_is_open(struct iso_join *join, const struct iso_atoms *atoms, iso_atom key)
+bool join_start_is_open(const struct iso_join *join, uint32_t table)
 {
-    return join_start_is_open(join, join->keys.list[join_key_find(join, atoms, key)].of_table);
+    return is_open(join, table, join->start.proven);
+}
+
+bool iso_join_start_is_open(struct iso_join *join, const struct iso_atoms *atoms, iso_atom key,
+                            bool has_topic)
+{
+    uint32_t table = join->keys.list[join_key_find(join, atoms, key)].of_table;
+    return is_open(join, table, join->start.proven && has_topic);
 }
 
 static void set_initial(struct iso_join *join, uint32_t key, enum join_initial how)

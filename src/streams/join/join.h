@@ -288,8 +288,9 @@ uint64_t iso_join_early_foreign(struct iso_join *join, uint64_t *origin, struct 
 bool iso_join_may_lack_statement(const struct iso_join *join, uint64_t after, uint64_t position);
 
 /* Whether rows that the key's table had at first may not have come: who finds one that no change
- * explains waits. */
-bool iso_join_start_is_open(struct iso_join *join, const struct iso_atoms *atoms, iso_atom key);
+ * explains waits. `has_topic`: a partition is known that delivers the table. */
+bool iso_join_start_is_open(struct iso_join *join, const struct iso_atoms *atoms, iso_atom key,
+                            bool has_topic);
 
 /* Whether no other input of those is waited for that has not come as far as this one. */
 bool iso_join_delays_others(const struct iso_join *join, uint32_t input);

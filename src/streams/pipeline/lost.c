@@ -14,14 +14,20 @@ uint64_t pipeline_beyond_id(const struct iso_atoms *atoms, iso_atom tid)
     return digest > ID_SET_REMOVED ? digest : digest + 2;
 }
 
-/* Whether it found what a row of the first snapshot may have brought that did not come. */
+/* Whether it found what a row of the first snapshot may have brought that did not come. Of a topic
+ * that is not there no partition proves that it is over. */
 static bool may_be_of_start(const struct iso_pipeline *pipeline, const struct iso_aion_event *event)
 {
     const struct iso_aion_value *expected = &event->expected;
     bool none = !expected->is_list && (!expected->count || expected->elements[0] == ISO_ABSENT);
-    return event->axiom == ISO_EXT && event->key_atoms && event->key != ISO_ABSENT &&
-           (event->kind == ISO_AGGREGATE || none) &&
-           iso_join_start_is_open(pipeline->join, event->key_atoms, event->key);
+    if (event->axiom != ISO_EXT || !event->key_atoms || event->key == ISO_ABSENT ||
+        (event->kind != ISO_AGGREGATE && !none))
+        return false;
+    char buffer[ISO_ATOM_TEXT_MAX];
+    size_t length;
+    const char *key = iso_atom_text(event->key_atoms, event->key, buffer, &length);
+    return iso_join_start_is_open(pipeline->join, event->key_atoms, event->key,
+                                  routes_have_topic_of(&pipeline->routes, key, length));
 }
 
 static bool is_sure(const struct iso_pipeline *pipeline, const struct iso_aion_event *event,

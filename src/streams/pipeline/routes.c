@@ -115,6 +115,8 @@ bool routes_note_topic(struct routes *routes, const char *topic)
 {
     uint32_t number = routes_find_topic(routes, topic);
     struct route *route = number == ISO_NONE ? NULL : &routes->list[number];
+    if (route)
+        route->is_there = true;
     if (!route || !route->is_prefix || has_name(&route->topics, topic, strlen(topic)))
         return false;
     add_name(&route->topics, topic, strlen(topic));
@@ -133,7 +135,7 @@ bool routes_note_table(struct routes *routes, const char *table, size_t length)
     return true;
 }
 
-static bool covers(const struct route *route, const char *table, size_t length)
+static bool covers_by_topic(const struct route *route, const char *table, size_t length)
 {
     assert(route->decoder);
     const struct iso_decoder_class *class = route->decoder->class;
@@ -144,7 +146,12 @@ static bool covers(const struct route *route, const char *table, size_t length)
     for (uint32_t i = 0; i < route->topics.count; i++)
         if (class->covers(route->decoder, route->topics.list[i], table, length))
             return true;
-    return has_name(&route->tables, table, length);
+    return false;
+}
+
+static bool covers(const struct route *route, const char *table, size_t length)
+{
+    return covers_by_topic(route, table, length) || has_name(&route->tables, table, length);
 }
 
 const struct route *routes_find(const struct routes *routes, const char *table, size_t length)
@@ -156,17 +163,30 @@ const struct route *routes_find(const struct routes *routes, const char *table, 
     return found;
 }
 
-const struct route *routes_find_key(const struct routes *routes, const char *key, size_t length)
+static size_t table_length(const char *key, size_t length)
 {
     const char *slash = memchr(key, '/', length);
-    return routes_find(routes, key, slash ? (size_t)(slash - key) : length);
+    return slash ? (size_t)(slash - key) : length;
+}
+
+const struct route *routes_find_key(const struct routes *routes, const char *key, size_t length)
+{
+    return routes_find(routes, key, table_length(key, length));
+}
+
+bool routes_have_topic_of(const struct routes *routes, const char *key, size_t length)
+{
+    for (uint32_t i = 0; i < routes->count; i++)
+        if (routes->list[i].is_there &&
+            covers_by_topic(&routes->list[i], key, table_length(key, length)))
+            return true;
+    return false;
 }
 
 struct route_key routes_split_key(const struct routes *routes, const char *key, size_t length,
                                   struct iso_text *name)
 {
-    const char *slash = memchr(key, '/', length);
-    struct route_key split = {.table = {key, slash ? (size_t)(slash - key) : length}};
+    struct route_key split = {.table = {key, table_length(key, length)}};
     struct iso_json_text row, column;
     if (iso_history_is_header(key, length)) { /* of a query: its table's */
         split.table.length--;

@@ -12,6 +12,7 @@
 
 struct route {
     char *topic;    /* or what the names of its topics begin with, if `is_prefix` */
+    bool is_there;  /* a partition of it is known */
     bool is_prefix; /* `topics` are those of them that are known, `tables` what the stream says will
                        have one */
     struct route_names {
@@ -53,6 +54,9 @@ bool routes_note_table(struct routes *routes, const char *table, size_t length);
 /* The source that delivers changes of the table, or of a key's table; or NULL. */
 const struct route *routes_find(const struct routes *routes, const char *table, size_t length);
 const struct route *routes_find_key(const struct routes *routes, const char *key, size_t length);
+
+/* Whether a topic is there that delivers changes of the key's table. */
+bool routes_have_topic_of(const struct routes *routes, const char *key, size_t length);
 
 /* A key in its parts; of none that is a cell's the column is NULL. `name`: the column's, without
  * escapes. */
