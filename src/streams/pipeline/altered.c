@@ -28,7 +28,7 @@ static struct altered_table *find_table(const struct altered *altered, const cha
     return NULL;
 }
 
-/* Beyond so many the oldest go: whoever has a snapshot from before is finished by then. */
+/* Beyond so many the oldest go: one that is gone may lie anywhere below those that are left. */
 static void add_time(struct altered_table *table, uint64_t cts)
 {
     uint32_t at = table->time_count;
@@ -60,6 +60,11 @@ void pipeline_note_altered(struct iso_pipeline *pipeline, const struct iso_atoms
     add_time(table, cts);
 }
 
+static bool are_some_gone(const struct altered_table *table, uint64_t behind)
+{
+    return table->time_count == ISO_ALTERED_TIMES && behind < table->times[0];
+}
+
 bool pipeline_was_altered(const struct iso_pipeline *pipeline, const char *key, size_t length,
                           uint64_t after, uint64_t before)
 {
@@ -67,7 +72,7 @@ bool pipeline_was_altered(const struct iso_pipeline *pipeline, const char *key, 
     for (uint32_t i = 0; table && i < table->time_count; i++)
         if (table->times[i] > after && table->times[i] < before)
             return true;
-    return false;
+    return table && are_some_gone(table, after);
 }
 
 void pipeline_conflict_window(void *context, const char *key, size_t length, uint64_t cts,
@@ -83,6 +88,8 @@ void pipeline_conflict_window(void *context, const char *key, size_t length, uin
         else if (table->times[i] > cts && *to == UINT64_MAX)
             *to = table->times[i];
     }
+    if (table && are_some_gone(table, cts))
+        *from = *to = cts;
 }
 
 /* Where the alteration itself is a version, what was read is what it left behind, and seems to come
