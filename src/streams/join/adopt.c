@@ -267,8 +267,7 @@ static bool keeps_write(struct adoption *adoption, uint32_t o, uint32_t key)
         else
             join_tally_of(join, key)->done++;
     }
-    return !was_not_written(adoption, key) || (join->records.kept.ops.value[o] == ISO_ABSENT &&
-                                               join_may_have_moved(join, adoption->rows, key));
+    return !was_not_written(adoption, key);
 }
 
 static void copy_operations(struct adoption *adoption)

@@ -190,10 +190,16 @@ static bool is_unreported(const struct iso_join *join, uint32_t key)
     return join->options.is_unreported(join->options.context, text, length);
 }
 
-bool join_may_have_moved(const struct iso_join *join, const struct join_chain *rows, uint32_t key)
+/* Net changes without rows before: an update may have moved a row, and then nothing shows that it
+ * is gone from its old key. */
+static bool may_have_moved(const struct comparison *comparison, const struct join_row *write)
 {
-    uint32_t table = join->keys.list[key].of_table;
-    for (uint32_t i = 0, r = rows->first; join->capability->net && i < rows->count;
+    const struct iso_join *join = comparison->join;
+    const struct join_transaction *transaction = comparison->transaction;
+    uint32_t table = join->keys.list[write->key].of_table;
+    if (!transaction || !join->capability->net || write->after != ISO_ABSENT)
+        return false;
+    for (uint32_t i = 0, r = transaction->rows.first; i < transaction->rows.count;
          i++, r = join->rows.list[r].next) {
         const struct join_row *row = &join->rows.list[r];
         if (row->operation == ISO_ROW_UPDATE && !(row->flags & JOIN_ROW_BEFORE) &&
@@ -216,8 +222,7 @@ static void report_missing(const struct comparison *comparison, const struct joi
         join_leave_out(join, write->key);
         return;
     }
-    if (comparison->transaction && write->after == ISO_ABSENT &&
-        join_may_have_moved(join, &comparison->transaction->rows, write->key)) {
+    if (may_have_moved(comparison, write)) {
         join->stats.lost++;
     } else if (!sure && comparison->has_cts) {
         join_note_asked(join, write->key); /* what nobody delivered may have been there */
