@@ -90,12 +90,12 @@ void feeder_check(struct feeder *feeder)
     bool all_came = feeder->has_columns ? books.came[ISO_UNIT_READS] >= feeder->reads
                                         : books.came[ISO_UNIT_READS] == feeder->reads;
     if (books.came[ISO_UNIT_RECORDS] != feeder->records || !all_came ||
-        books.of[ISO_UNIT_READS][ISO_BOOK_JUDGED] <
+        books.of[ISO_UNIT_READS][ISO_ACCOUNTED_JUDGED] <
             feeder->committed_reads) /* more: of those that turned out committed */
         snprintf(feeder->failure, sizeof feeder->failure,
                  "holds, and of %" PRIu64 " reads in %" PRIu64 " records %" PRIu64 " are judged",
                  feeder->committed_reads, feeder->records,
-                 books.of[ISO_UNIT_READS][ISO_BOOK_JUDGED]);
+                 books.of[ISO_UNIT_READS][ISO_ACCOUNTED_JUDGED]);
 }
 
 static void declare_inputs(struct feeder *feeder, struct feed *feed, bool has_records)

@@ -46,7 +46,7 @@ struct iso_http {
     struct MHD_Daemon *daemon;
     pthread_t thread;
     bool started;       /* it has that thread */
-    int bell;           /* rung when the thread is to end */
+    int wakeup_fd;      /* written to when the thread is to end */
     struct guard guard; /* the thread's */
     struct iso_web_names names;
     char *token; /* NULL: none */
@@ -145,14 +145,14 @@ static void on_connection(void *context, struct MHD_Connection *connection, void
                     now_ms());
 }
 
-/* Until the bell rings. MHD says by when it wants to run though nothing happens. */
+/* Until wakeup_fd is written to. MHD says by when it wants to run though nothing happens. */
 static void *run_server(void *context)
 {
     struct iso_http *http = context;
     struct pollfd heard[] = {
         {.fd = http->mhd.get_daemon_info(http->daemon, MHD_DAEMON_INFO_EPOLL_FD)->epoll_fd,
          .events = POLLIN},
-        {.fd = http->bell, .events = POLLIN}};
+        {.fd = http->wakeup_fd, .events = POLLIN}};
     while (!heard[1].revents) {
         MHD_UNSIGNED_LONG_LONG wish;
         uint64_t wait = guard_look(&http->guard, now_ms());
@@ -200,8 +200,9 @@ static void add_own_name(struct iso_web_names *names, const char *listen)
 
 static enum iso_status start_thread(struct iso_http *http, struct iso_error *error)
 {
-    http->bell = eventfd(0, EFD_CLOEXEC);
-    http->started = http->bell >= 0 && pthread_create(&http->thread, NULL, run_server, http) == 0;
+    http->wakeup_fd = eventfd(0, EFD_CLOEXEC);
+    http->started =
+        http->wakeup_fd >= 0 && pthread_create(&http->thread, NULL, run_server, http) == 0;
     return http->started ? ISO_OK
                          : iso_error_set(error, ISO_FAILED, "--listen: no thread could be started");
 }
@@ -232,7 +233,7 @@ struct iso_http *iso_http_new(const struct iso_http_options *options, struct iso
 {
     struct iso_http *http = iso_allocate_zeroed(1, sizeof *http);
     http->options = *options;
-    http->bell = -1;
+    http->wakeup_fd = -1;
     add_own_name(&http->names, options->listen);
     for (uint32_t i = 0; i < options->name_count; i++)
         iso_web_names_add(&http->names, options->names[i]);
@@ -249,13 +250,13 @@ void iso_http_free(struct iso_http *http)
     if (!http)
         return;
     if (http->started) {
-        eventfd_write(http->bell, 1);
+        eventfd_write(http->wakeup_fd, 1);
         pthread_join(http->thread, NULL);
     }
     if (http->daemon)
         http->mhd.stop_daemon(http->daemon);
-    if (http->bell >= 0)
-        close(http->bell);
+    if (http->wakeup_fd >= 0)
+        close(http->wakeup_fd);
     iso_web_names_release(&http->names);
     iso_free(http->token);
     iso_free(http);

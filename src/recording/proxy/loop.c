@@ -294,10 +294,10 @@ struct loop *loop_new(const struct loop_settings *settings, struct iso_error *er
         settings->to_server && SSL_CTX_get_verify_mode(settings->to_server) != SSL_VERIFY_NONE;
     loop->world = observe_world_new(settings->shared);
     loop->epoll = epoll_create1(EPOLL_CLOEXEC);
-    loop->bell = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    loop->wakeup_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     struct epoll_event event = {.events = EPOLLIN, .data.u64 = 1};
-    if (loop->epoll >= 0 && loop->bell >= 0 &&
-        !epoll_ctl(loop->epoll, EPOLL_CTL_ADD, loop->bell, &event))
+    if (loop->epoll >= 0 && loop->wakeup_fd >= 0 &&
+        !epoll_ctl(loop->epoll, EPOLL_CTL_ADD, loop->wakeup_fd, &event))
         return loop;
     iso_error_set(error, ISO_FAILED, "no event loop: %s", strerror(errno));
     loop_free(loop);
@@ -314,7 +314,7 @@ void loop_stop(struct loop *loop)
 {
     if (!loop || !loop->started)
         return;
-    eventfd_write(loop->bell, 1);
+    eventfd_write(loop->wakeup_fd, 1);
     pthread_join(loop->thread, NULL);
     loop->started = false;
 }
@@ -326,8 +326,8 @@ void loop_free(struct loop *loop)
     loop_stop(loop);
     if (loop->epoll >= 0)
         close(loop->epoll);
-    if (loop->bell >= 0)
-        close(loop->bell);
+    if (loop->wakeup_fd >= 0)
+        close(loop->wakeup_fd);
     observe_world_free(loop->world);
     iso_text_release(&loop->gather);
     iso_text_release(&loop->before);

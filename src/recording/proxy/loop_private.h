@@ -53,7 +53,7 @@ struct loop {
     struct observe_world *world;
     char server_host[ADDRESS_HOST_MOST];
     bool verifies; /* the server's certificate */
-    int epoll, bell;
+    int epoll, wakeup_fd;
     pthread_t thread;
     bool started, stops;
     bool paused;      /* accepts nothing: there is no room for a session until one ends */

@@ -68,7 +68,7 @@ static void note_aborted(struct iso_join *join, struct join_identity identity, u
 {
     if (!join_dedup_find(join, identity))
         join_dedup_note(join, identity, ISO_ABSENT, from);
-    join_dedup_find(join, identity)->undone = true;
+    join_dedup_find(join, identity)->aborted_in_log = true;
 }
 
 void join_undo_marker(struct iso_join *join, iso_atom tid)
@@ -94,7 +94,7 @@ static void undo(struct iso_join *join, struct join_identity identity)
         return;
     }
     struct join_transaction *transaction = &join->open.list[number];
-    join->stats.undone += transaction->rows.count > 0;
+    join->stats.aborted_in_log += transaction->rows.count > 0;
     for (uint32_t i = 0, r = transaction->rows.first; i < transaction->rows.count;
          /* what was delivered last says nothing of what is there */
          i++, r = join->rows.list[r].next)
@@ -102,12 +102,12 @@ static void undo(struct iso_join *join, struct join_identity identity)
     finish_claims(join, identity, from);
     join_emit_unknown(join, transaction);
     join_dedup_add(join, transaction, ISO_ABSENT, from);
-    join_dedup_find(join, identity)->undone = true;
+    join_dedup_find(join, identity)->aborted_in_log = true;
     for (uint32_t i = 0, r = transaction->markers.first; i < transaction->markers.count;
          i++, r = join->rows.list[r].next)
         note_aborted(join, (struct join_identity){join->rows.list[r].after, JOIN_BY_MARKER}, from);
     join_leave_open(join, number);
-    join_forget_transaction(join, number, join->options.xa ? ISO_ROWS_XA : ISO_ROWS_UNDONE);
+    join_forget_transaction(join, number, join->options.xa ? ISO_ROWS_XA : ISO_ROWS_ABORTED);
 }
 
 void join_open_begun(struct iso_join *join)

@@ -145,8 +145,8 @@ static void archive_source(struct iso_archive *archive, struct iso_join *join)
     ISO_ARCHIVE_AS(archive, "join->domains_differ", join->source.domains_differ);
     ISO_ARCHIVE_AS(archive, "join->numbered", join->source.numbered);
     ISO_ARCHIVE_AS(archive, "join->domain", join->source.domain);
-    ISO_ARCHIVE_ANY(archive, "lanes", ISO_ARCHIVE_HEAP, join->lanes.list, join->lanes.count,
-                    join->lanes.count);
+    ISO_ARCHIVE_ANY(archive, "partitions", ISO_ARCHIVE_HEAP, join->partitions.list,
+                    join->partitions.count, join->partitions.count);
 }
 
 static void archive_counters(struct iso_archive *archive, struct iso_join *join)
@@ -193,9 +193,9 @@ void iso_join_archive(struct iso_archive *archive, struct iso_join *join)
     assert(!join->out.count && !join->scratch.cache.block);
     if (archive->restoring) { /* of routes and of the pipeline's declarations, which the archive has
                                  too */
-        iso_free(join->lanes.list);
-        join->lanes.list = NULL;
-        join->lanes.count = 0;
+        iso_free(join->partitions.list);
+        join->partitions.list = NULL;
+        join->partitions.count = 0;
     }
     archive_source(archive, join);
     archive_counters(archive, join);

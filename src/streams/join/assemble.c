@@ -27,13 +27,13 @@ struct arrival {
 };
 
 static uint64_t ordinal_of(struct iso_join *join, const struct arrival *arrival,
-                           const struct join_input *lane)
+                           const struct join_input *partition)
 {
     const struct iso_event *event = arrival->event;
     struct join_key *state = &join->keys.list[arrival->key];
     if (join->capability->spans) {
-        state->occurrences = state->span == lane->span ? state->occurrences + 1 : 1;
-        state->span = lane->span;
+        state->occurrences = state->span == partition->span ? state->occurrences + 1 : 1;
+        state->span = partition->span;
         return state->occurrences;
     }
     if (event->flags & ISO_EVENT_HAS_POSITION)
@@ -194,7 +194,7 @@ static void append(struct iso_join *join, uint32_t number, const struct arrival 
     if (!state->was_changed)
         join_learn_initial(join, arrival->key, event, it);
     state->was_changed = true;
-    state->lane = iso_origin_input(event->origin);
+    state->partition = iso_origin_input(event->origin);
     it = &join->rows.list[row];
     state->content = it->flags & JOIN_ROW_AFTER && is_sure
                          ? join_content(&arrival->block->atoms,
@@ -211,23 +211,23 @@ static void append(struct iso_join *join, uint32_t number, const struct arrival 
     join->cells.rank = it->rank;
 }
 
-/* Whether the lane repeats what it delivered before: of a commit behind others, or not behind the
- * last row of this one. After a failover that comes from another server's log, where rows stand at
- * other positions. */
-static bool goes_back(struct join_input *lane, const struct iso_event *event)
+/* Whether the partition repeats earlier changes: of a commit behind others, or not behind the last
+ * row of this one. After a failover they come from another server's log, where rows stand at other
+ * positions. */
+static bool goes_back(struct join_input *partition, const struct iso_event *event)
 {
     enum { BINLOG_ROW_BITS = 24 };
     if (!event->commit || !(event->flags & ISO_EVENT_HAS_POSITION))
         return false;
     uint64_t position =
         iso_binlog_position(event->position[0], event->position[1] >> BINLOG_ROW_BITS);
-    if (event->commit > lane->number)
-        lane->goes_back = false;
-    else if (event->commit < lane->number || position < lane->position)
-        lane->goes_back = true;
-    lane->number = event->commit > lane->number ? event->commit : lane->number;
-    lane->position = position;
-    return lane->goes_back;
+    if (event->commit > partition->number)
+        partition->goes_back = false;
+    else if (event->commit < partition->number || position < partition->position)
+        partition->goes_back = true;
+    partition->number = event->commit > partition->number ? event->commit : partition->number;
+    partition->position = position;
+    return partition->goes_back;
 }
 
 /* The row of that key and ordinal. In spans counts are shifted where a sender started over within
@@ -295,7 +295,7 @@ static void take_aborted(struct iso_join *join, struct join_identity identity,
     struct join_key *state = &join->keys.list[arrival->key];
     struct join_row delivered = {.flags = event->flags & ISO_EVENT_HAS_BEFORE ? JOIN_ROW_BEFORE : 0,
                                  .before = ISO_ABSENT};
-    join->stats.rows_gone[join->options.xa ? ISO_ROWS_XA : ISO_ROWS_UNDONE] +=
+    join->stats.rows_gone[join->options.xa ? ISO_ROWS_XA : ISO_ROWS_ABORTED] +=
         event->type != ISO_EVENT_CELL;
     if (event->flags & ISO_EVENT_HAS_MARKER)
         join_undo_marker(join, join_text(join, arrival->block, event->marker));
@@ -322,7 +322,7 @@ static void take_aborted(struct iso_join *join, struct join_identity identity,
 static void take_late(struct iso_join *join, struct join_dedup_entry *entry,
                       const struct arrival *arrival)
 {
-    if (entry->undone) {
+    if (entry->aborted_in_log) {
         join->cells.disposition = JOIN_CELLS_ABORTED;
         join->cells.ordinal = arrival->ordinal;
         join->cells.identity = entry->identity;
@@ -403,14 +403,14 @@ enum iso_status join_take_row(struct iso_join *join, const struct iso_history *b
     }
     join->source.domain = event->commit ? event->domain : join->source.domain;
     join->source.numbered |= event->commit != 0;
-    struct join_input *lane = join_input_of(join, event->origin);
+    struct join_input *partition = join_input_of(join, event->origin);
     if (join->capability->spans)
-        join_follow_span(join, lane, identity, event->cts.physical);
+        join_follow_span(join, partition, identity, event->cts.physical);
     if (event->flags & ISO_EVENT_HAS_POSITION)
-        join_note_reached(lane, identity, event);
+        join_note_reached(partition, identity, event);
     join_extent_pass(join, event, arrival.key);
-    arrival.again = goes_back(lane, event);
-    arrival.ordinal = ordinal_of(join, &arrival, lane);
+    arrival.again = goes_back(partition, event);
+    arrival.ordinal = ordinal_of(join, &arrival, partition);
     arrival.content = content_of(&arrival);
     struct join_dedup_entry *dedup = join_map_get(&join->open.by_identity, identity) == ISO_NONE
                                          ? join_dedup_find(join, identity)

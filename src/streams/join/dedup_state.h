@@ -12,7 +12,7 @@ struct join_dedup_entry {
     uint64_t first; /* into the ring of digests, counted from the beginning */
     uint32_t count, cursor;
     uint64_t cts;
-    bool undone; /* it did not commit (aborted.c) */
+    bool aborted_in_log; /* it did not commit (aborted.c) */
 };
 
 struct join_dedup {

@@ -31,15 +31,16 @@ void iso_join_at_end(struct iso_join *join, uint32_t input, bool at_end)
 
 bool iso_join_is_at_end(const struct iso_join *join, uint32_t input)
 {
-    return input < join->lanes.count && join->lanes.list[input].at_end;
+    return input < join->partitions.count && join->partitions.list[input].at_end;
 }
 
 /* The snapshot is over. What stood at its end while it was taken may have got rows of it since. */
 static void pass_snapshot(struct iso_join *join, bool *how)
 {
-    for (uint32_t i = 0; !*how && i < join->lanes.count; i++) {
-        join->lanes.list[i].begun |= join->lanes.list[i].at_end; /* it was known to have no value */
-        join->lanes.list[i].at_end = false;
+    for (uint32_t i = 0; !*how && i < join->partitions.count; i++) {
+        join->partitions.list[i].begun |=
+            join->partitions.list[i].at_end; /* it was known to have no value */
+        join->partitions.list[i].at_end = false;
     }
     *how = true;
 }
@@ -48,26 +49,26 @@ void join_note_start(struct iso_join *join, uint32_t input, const struct iso_eve
 {
     struct join_start *start = &join->start;
     bool is_row = event->type == ISO_EVENT_ROW && event->operation == ISO_ROW_SNAPSHOT;
-    struct join_input *lane = join_input(join, input);
-    lane->begun = true;
+    struct join_input *partition = join_input(join, input);
+    partition->begun = true;
     if (is_row && (event->flags & ISO_EVENT_INCREMENTAL))
         return;
     if (!is_row) {
         bool speaks = event->type == ISO_EVENT_ROW || event->type == ISO_EVENT_END ||
                       event->type == ISO_EVENT_BEGIN || event->type == ISO_EVENT_DROP ||
                       (event->flags & ISO_EVENT_HAS_ID);
-        lane->beyond_snapshot |= speaks;
-        lane->snapshot_again &= !speaks;
+        partition->beyond_snapshot |= speaks;
+        partition->snapshot_again &= !speaks;
         if (speaks)
             pass_snapshot(join, &start->streams);
         return;
     }
-    join->stats.snapshots_again += lane->beyond_snapshot && !lane->snapshot_again;
-    lane->snapshot_again |= lane->beyond_snapshot;
+    join->stats.snapshots_again += partition->beyond_snapshot && !partition->snapshot_again;
+    partition->snapshot_again |= partition->beyond_snapshot;
     start->snapshots = true;
     if (event->flags & ISO_EVENT_SNAPSHOT_ENDS)
         pass_snapshot(join, &start->ended);
-    lane->beyond_snapshot |= event->flags & ISO_EVENT_SNAPSHOT_ENDS;
+    partition->beyond_snapshot |= event->flags & ISO_EVENT_SNAPSHOT_ENDS;
     if ((event->flags & ISO_EVENT_SNAPSHOT_XID) && (!start->xid || event->position[0] < start->xid))
         start->xid = event->position[0];
 }
@@ -77,13 +78,14 @@ static void check_lanes(struct iso_join *join, bool *begun, bool *all_beyond)
     struct join_start *start = &join->start;
     uint32_t declared = 0;
     *begun = *all_beyond = true;
-    for (uint32_t i = 0; i < join->lanes.count; i++) {
-        const struct join_input *lane = &join->lanes.list[i];
-        if (!lane->declared)
+    for (uint32_t i = 0; i < join->partitions.count; i++) {
+        const struct join_input *partition = &join->partitions.list[i];
+        if (!partition->declared)
             continue;
         declared++;
-        *begun &= lane->begun || lane->at_end;
-        *all_beyond &= lane->beyond_snapshot || (lane->at_end && (start->streams || start->ended));
+        *begun &= partition->begun || partition->at_end;
+        *all_beyond &=
+            partition->beyond_snapshot || (partition->at_end && (start->streams || start->ended));
     }
     *all_beyond &= declared && *begun && (start->streams || start->ended);
 }
@@ -310,7 +312,7 @@ static void take_again(struct iso_join *join, const struct iso_history *block,
 {
     const struct join_key *state = &join->keys.list[key];
     bool known = (event->flags & ISO_EVENT_HAS_AFTER) && state->content &&
-                 join->capability->positions && state->lane == iso_origin_input(event->origin);
+                 join->capability->positions && state->partition == iso_origin_input(event->origin);
     uint32_t content = known ? join_content(&block->atoms, event->after) : 0;
     assert(key < join->keys.names.keys.count);
     join->stats.rows_gone[ISO_ROWS_REPEATED] += event->type != ISO_EVENT_CELL;
@@ -347,7 +349,7 @@ void join_take_initial(struct iso_join *join, const struct iso_history *block,
                            : iso_value_unknown(&join->texts.atoms, ISO_UNJUDGED_UNKNOWN_VALUE);
     join_note_value(join, block, event->table, key, value);
     state->content = known ? join_content(&block->atoms, event->after) : 0;
-    state->lane = iso_origin_input(event->origin);
+    state->partition = iso_origin_input(event->origin);
     join_emit_initial(join, key, value, event->origin, true);
     if (event->flags & ISO_EVENT_INCREMENTAL) /* read while changes stream: after some of them */
         return;

@@ -63,7 +63,7 @@ void iso_join_free(struct iso_join *join)
     join_dedup_release(&join->dedup);
     join_positions_release(&join->positions);
     join_extent_release(&join->extent);
-    iso_free(join->lanes.list);
+    iso_free(join->partitions.list);
     iso_free(join->scratch.cache.texts);
     iso_free(join->scratch.cache.keys);
     iso_free(join);
@@ -280,9 +280,10 @@ static bool is_behind(const struct iso_join *join)
 {
     uint32_t used = 0;
     bool behind = false;
-    for (uint32_t i = 0; i < join->lanes.count; i++) {
-        used += join->lanes.list[i].used;
-        behind |= join->lanes.list[i].used && join->lanes.list[i].cts <= join->progress.closed;
+    for (uint32_t i = 0; i < join->partitions.count; i++) {
+        used += join->partitions.list[i].used;
+        behind |=
+            join->partitions.list[i].used && join->partitions.list[i].cts <= join->progress.closed;
     }
     return used != 1 || behind;
 }

@@ -153,7 +153,7 @@ enum iso_row_class {
     ISO_ROWS_INITIAL,  /* of a snapshot */
     ISO_ROWS_UNPLACED, /* no moment could be given to their transaction */
     ISO_ROWS_LATE,     /* their transaction had been finished without them */
-    ISO_ROWS_UNDONE,   /* their transaction did not commit ... */
+    ISO_ROWS_ABORTED,  /* their transaction did not commit ... */
     ISO_ROWS_XA, /* ... where they stand in the log, and may have committed elsewhere (`xa`) */
     ISO_ROWS_BAD,
     ISO_ROW_CLASSES
@@ -198,7 +198,7 @@ struct iso_join_stats {
     uint64_t readers_without_start,
         reads_without_start; /* those that only read: the joined history alone has them */
     uint64_t empty_ends;     /* transactions of a binlog that ended without any event */
-    uint64_t undone;         /* transactions in the log that did not commit there, with rows */
+    uint64_t aborted_in_log; /* transactions in the log that did not commit there, with rows */
     uint64_t xa_unknown;   /* of them and of their late rows, those given as transactions of unknown
                               outcome */
     uint64_t late_records; /* arrived when their transaction had been finished without them: not

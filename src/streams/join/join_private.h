@@ -83,7 +83,7 @@ struct iso_join {
     struct join_dedup dedup;
 
     struct join_source source;
-    struct join_lanes lanes;
+    struct join_partitions partitions;
     struct join_start start;
     struct join_begun begun;
     struct join_cells cells;
@@ -358,11 +358,11 @@ bool join_counts_other(struct iso_join *join, uint32_t number, const struct iso_
                        const struct iso_event *event);
 struct join_input *join_input_of(struct iso_join *join, uint64_t origin);
 uint32_t join_table_in(struct iso_join *join, const struct iso_history *block, iso_atom name);
-void join_follow_span(struct iso_join *join, struct join_input *lane, struct join_identity identity,
-                      uint64_t cts);
+void join_follow_span(struct iso_join *join, struct join_input *partition,
+                      struct join_identity identity, uint64_t cts);
 void join_note_times(struct iso_join *join, struct join_transaction *transaction,
                      const struct iso_event *event);
-void join_note_reached(struct join_input *lane, struct join_identity identity,
+void join_note_reached(struct join_input *partition, struct join_identity identity,
                        const struct iso_event *event);
 void join_note_altered(struct iso_join *join, uint32_t number, uint32_t table, uint32_t column);
 bool join_identity_of(struct iso_join *join, const struct iso_history *block,

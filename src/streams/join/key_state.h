@@ -13,12 +13,12 @@ struct join_key {
     uint32_t mark, row;         /* scratch of comparisons */
     uint32_t out_block; /* the number of the output's block of which `out` is the key's atom */
     iso_atom out;
-    iso_atom table;    /* of `keys` */
-    iso_atom value;    /* as delivered last; where nothing asks for it, only whether there is one */
-    uint32_t content;  /* digest of what was delivered last; 0: not known */
-    uint32_t lane;     /* the input that it came from */
-    uint32_t channel;  /* + 1; of the extent's channels (extent.h) */
-    uint32_t of_table; /* number in `tables` */
+    iso_atom table;   /* of `keys` */
+    iso_atom value;   /* as delivered last; where nothing asks for it, only whether there is one */
+    uint32_t content; /* digest of what was delivered last; 0: not known */
+    uint32_t partition; /* the input that it came from */
+    uint32_t channel;   /* + 1; of the extent's channels (extent.h) */
+    uint32_t of_table;  /* number in `tables` */
     uint32_t of_row,
         of_column;     /* of a cell: the key of its row, the number of its column in `tables` */
     uint8_t part;      /* enum join_part */

@@ -108,10 +108,10 @@ bool join_log_lacks_statement(const struct iso_join *join, uint64_t position)
 
 void join_log_note_told(struct iso_join *join, const struct iso_event *event)
 {
-    struct join_input *lane = join_input(join, iso_origin_input(event->origin));
+    struct join_input *partition = join_input(join, iso_origin_input(event->origin));
     struct join_log *log = &join->log;
-    lane->tells |= event->type == ISO_EVENT_SCHEMA && !(event->flags & ISO_EVENT_EPOCH);
-    if (!lane->tells)
+    partition->tells |= event->type == ISO_EVENT_SCHEMA && !(event->flags & ISO_EVENT_EPOCH);
+    if (!partition->tells)
         return;
     if (join_is_of_domain(join, event) && event->commit > log->told)
         log->told = event->commit;

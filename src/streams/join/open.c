@@ -46,25 +46,26 @@ bool join_identity_of(struct iso_join *join, const struct iso_history *block,
     return true;
 }
 
-/* ---- lanes and spans ---- */
+/* ---- partitions and spans ---- */
 
 struct join_input *join_input(struct iso_join *join, uint32_t input)
 {
-    if (input >= join->lanes.count) {
-        uint32_t count = (uint32_t)iso_column_capacity(join->lanes.count, input + 1);
-        join->lanes.list = iso_reallocate(join->lanes.list, count * sizeof *join->lanes.list);
-        for (uint32_t i = join->lanes.count; i < count; i++)
-            join->lanes.list[i] = (struct join_input){.used = false};
-        join->lanes.count = count;
+    if (input >= join->partitions.count) {
+        uint32_t count = (uint32_t)iso_column_capacity(join->partitions.count, input + 1);
+        join->partitions.list =
+            iso_reallocate(join->partitions.list, count * sizeof *join->partitions.list);
+        for (uint32_t i = join->partitions.count; i < count; i++)
+            join->partitions.list[i] = (struct join_input){.used = false};
+        join->partitions.count = count;
     }
-    return &join->lanes.list[input];
+    return &join->partitions.list[input];
 }
 
 struct join_input *join_input_of(struct iso_join *join, uint64_t origin)
 {
-    struct join_input *lane = join_input(join, iso_origin_input(origin));
-    lane->used = true;
-    return lane;
+    struct join_input *partition = join_input(join, iso_origin_input(origin));
+    partition->used = true;
+    return partition;
 }
 
 static bool are_equal(struct join_identity left, struct join_identity right)
@@ -75,18 +76,19 @@ static bool are_equal(struct join_identity left, struct join_identity right)
 /* A larger commit timestamp closes the transaction before. A smaller one means that the sender went
  * back (then what stood open may have been cut) or that another group's messages are interleaved:
  * it closes nothing. */
-void join_follow_span(struct iso_join *join, struct join_input *lane, struct join_identity identity,
-                      uint64_t cts)
+void join_follow_span(struct iso_join *join, struct join_input *partition,
+                      struct join_identity identity, uint64_t cts)
 {
-    if (are_equal(lane->current, identity))
+    if (are_equal(partition->current, identity))
         return;
-    uint32_t before =
-        lane->current.tag ? join_map_get(&join->open.by_identity, lane->current) : ISO_NONE;
-    uint64_t cts_before = lane->cts;
+    uint32_t before = partition->current.tag
+                          ? join_map_get(&join->open.by_identity, partition->current)
+                          : ISO_NONE;
+    uint64_t cts_before = partition->cts;
     bool larger = cts > cts_before;
-    lane->current = identity;
-    lane->cts = cts;
-    lane->span = ++join->counters.spans;
+    partition->current = identity;
+    partition->cts = cts;
+    partition->span = ++join->counters.spans;
     if (larger && cts_before > join->progress.closed)
         join->progress.closed = cts_before;
     if (before != ISO_NONE && larger) {
@@ -348,7 +350,7 @@ static bool is_finished(struct iso_join *join, struct join_identity identity,
         join_map_get(&join->open.by_identity, identity) == ISO_NONE
             ? join_dedup_find(join, identity)
             : NULL;
-    if (dedup && dedup->undone && event->flags & ISO_EVENT_HAS_MARKER)
+    if (dedup && dedup->aborted_in_log && event->flags & ISO_EVENT_HAS_MARKER)
         join_undo_marker(join, join_text(join, block, event->marker));
     return dedup;
 }
@@ -385,18 +387,18 @@ void iso_join_left_behind(struct iso_join *join, uint32_t input, bool left_behin
     join_input(join, input)->left_behind = left_behind;
 }
 
-/* The least of the lanes that are waited for; if all are left behind, what the furthest has
+/* The least of the partitions that are waited for; if all are left behind, what the furthest has
  * passed. */
 uint64_t join_all_have_passed(const struct iso_join *join)
 {
     uint64_t least = UINT64_MAX, most = 0;
-    for (uint32_t i = 0; i < join->lanes.count; i++) {
-        const struct join_input *lane = &join->lanes.list[i];
-        if (lane->used && !lane->declared)
+    for (uint32_t i = 0; i < join->partitions.count; i++) {
+        const struct join_input *partition = &join->partitions.list[i];
+        if (partition->used && !partition->declared)
             return 0;
-        most = lane->reached > most ? lane->reached : most;
-        if (lane->declared && !lane->left_behind && lane->reached < least)
-            least = lane->reached;
+        most = partition->reached > most ? partition->reached : most;
+        if (partition->declared && !partition->left_behind && partition->reached < least)
+            least = partition->reached;
     }
     return least == UINT64_MAX ? most : least;
 }
@@ -404,10 +406,11 @@ uint64_t join_all_have_passed(const struct iso_join *join)
 bool iso_join_delays_others(const struct iso_join *join, uint32_t input)
 {
     if (!iso_join_waits_for_positions(join) || join->open.oldest == ISO_NONE ||
-        input >= join->lanes.count)
+        input >= join->partitions.count)
         return false;
-    const struct join_input *lane = &join->lanes.list[input];
-    return lane->declared && !lane->left_behind && lane->reached <= join_all_have_passed(join);
+    const struct join_input *partition = &join->partitions.list[input];
+    return partition->declared && !partition->left_behind &&
+           partition->reached <= join_all_have_passed(join);
 }
 
 void join_close_passed(struct iso_join *join)
@@ -445,9 +448,9 @@ void join_promise(struct iso_join *join)
 }
 
 /* All before it has arrived in this partition. */
-void join_note_reached(struct join_input *lane, struct join_identity identity,
+void join_note_reached(struct join_input *partition, struct join_identity identity,
                        const struct iso_event *event)
 {
     uint64_t position = join_commit_position(identity, event) - 1;
-    lane->reached = position > lane->reached ? position : lane->reached;
+    partition->reached = position > partition->reached ? position : partition->reached;
 }

@@ -86,14 +86,14 @@ static uint64_t least_passed(const struct iso_join *join, uint32_t table)
         if ((table == ISO_NONE || extent->channels[i].part == table) &&
             extent->channels[i].largest < least)
             least = extent->channels[i].largest;
-    for (uint32_t i = 0; table == ISO_NONE && i < join->lanes.count; i++)
-        if (join->lanes.list[i].declared && !join->lanes.list[i].begun)
+    for (uint32_t i = 0; table == ISO_NONE && i < join->partitions.count; i++)
+        if (join->partitions.list[i].declared && !join->partitions.list[i].begun)
             least = 0;
     return least == UINT64_MAX ? 0 : least;
 }
 
 /* Without ENDs a binlog's partitions are all there is to go by. */
-static bool goes_by_lanes(const struct iso_join *join)
+static bool goes_by_partitions(const struct iso_join *join)
 {
     return join->capability->closing == JOIN_CLOSES_AT_END && !join->source.has_ends &&
            !join->source.expects_ends && !join->source.in_band;
@@ -101,9 +101,9 @@ static bool goes_by_lanes(const struct iso_join *join)
 
 static uint64_t sure_of(const struct iso_join *join, uint32_t key)
 {
-    if (goes_by_lanes(join))
+    if (goes_by_partitions(join))
         return key != ISO_NONE && join->keys.list[key].was_changed
-                   ? join->lanes.list[join->keys.list[key].lane].reached
+                   ? join->partitions.list[join->keys.list[key].partition].reached
                    : join_all_have_passed(join);
     if (!has_channels(join))
         return join->extent.sure;
@@ -175,7 +175,7 @@ static bool has_come(struct iso_join *join, const struct join_record *record,
     uint32_t row = state->part == JOIN_PART_CELL ? state->of_row : write->key;
     const struct join_tally *tally = join_tally_of(join, row);
     bool all = tally->writes && tally->changes >= tally->writes;
-    bool may_be_all = !record->xid && (tally->writes <= 1 || !goes_by_lanes(join));
+    bool may_be_all = !record->xid && (tally->writes <= 1 || !goes_by_partitions(join));
     return all || (may_be_all && state->mark == mark &&
                    join_agrees(join, &join->rows.list[state->row], write));
 }
@@ -224,7 +224,7 @@ static bool is_beyond(struct iso_join *join, const struct join_record *record, u
 {
     if (join->source.in_band)
         return waits_for_end(join, record);
-    if (has_channels(join) || goes_by_lanes(join))
+    if (has_channels(join) || goes_by_partitions(join))
         return waits_for_rows(join, record);
     return commit > join->extent.sure && !(commit == UINT64_MAX && empty);
 }
@@ -256,7 +256,7 @@ void join_extent_close(struct iso_join *join)
     struct join_extent *extent = &join->extent;
     bool records = join->options.clients || join->source.in_band;
     if (!records || join->capability->closing == JOIN_CLOSES_AT_WATERMARK ||
-        (join->positions.active && !goes_by_lanes(join)))
+        (join->positions.active && !goes_by_partitions(join)))
         return;
     extent->closed = true;
     if (join->source.numbered) /* up to the next commit */

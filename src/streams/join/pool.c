@@ -486,8 +486,8 @@ void join_rebuild_texts(struct iso_join *join)
         keep_atom(&kept, &join->texts.atoms, &join->carried.list[i].value);
         keep_atom(&kept, &join->texts.atoms, &join->carried.list[i].was);
     }
-    for (uint32_t i = 0; i < join->lanes.count; i++)
-        keep_identity(&kept, &join->texts.atoms, &join->lanes.list[i].current);
+    for (uint32_t i = 0; i < join->partitions.count; i++)
+        keep_identity(&kept, &join->texts.atoms, &join->partitions.list[i].current);
     keep_identity(&kept, &join->texts.atoms, &join->begun.identity);
     keep_identity(&kept, &join->texts.atoms, &join->end.of);
     iso_atoms_release(&join->texts.atoms);

@@ -208,7 +208,7 @@ static bool arrived_late(const struct taking *taking)
     for (uint32_t i = 0; i < record->identity_count; i++) {
         const struct join_dedup_entry *dedup = join_dedup_find(join, record->identity[i]);
         bool shared = record->identity[i].tag == JOIN_BY_CTS && !join->capability->unique_cts;
-        if (dedup && dedup->undone)
+        if (dedup && dedup->aborted_in_log)
             continue;
         if (dedup && (dedup->tid == ISO_ABSENT || shared))
             return true;
@@ -224,7 +224,7 @@ static const struct join_dedup_entry *aborted_of(const struct taking *taking)
     const struct join_record *record = &join->records.list[taking->record];
     for (uint32_t i = 0; record->status == ISO_COMMITTED && i < record->identity_count; i++) {
         const struct join_dedup_entry *dedup = join_dedup_find(join, record->identity[i]);
-        if (dedup && dedup->undone)
+        if (dedup && dedup->aborted_in_log)
             return dedup;
     }
     return NULL;

@@ -37,7 +37,7 @@ struct join_input {               /* an input of rows */
     bool tells; /* of statements that change tables: a schema topic */
 };
 
-struct join_lanes {
+struct join_partitions {
     struct join_input *list; /* by input */
     uint32_t count;
 };

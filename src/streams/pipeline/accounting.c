@@ -6,16 +6,16 @@
 static const char *const unit_names[ISO_UNITS] = {"message", "row", "record", "transaction",
                                                   "read"};
 
-static const char *const class_names[ISO_BOOK_CLASSES] = {
-    [ISO_BOOK_JUDGED] = "judged",     [ISO_BOOK_REPEATED] = "repeated",
-    [ISO_BOOK_FOREIGN] = "foreign",   [ISO_BOOK_ABORTED] = "aborted",
-    [ISO_BOOK_UNKNOWN] = "unknown",   [ISO_BOOK_UNCOVERED] = "uncovered",
-    [ISO_BOOK_INITIAL] = "initial",   [ISO_BOOK_BEFORE] = "before-start",
-    [ISO_BOOK_PROTOCOL] = "protocol", [ISO_BOOK_IGNORED] = "ignored",
-    [ISO_BOOK_WAITING] = "waiting",   [ISO_BOOK_LATE] = "late",
-    [ISO_BOOK_BAD] = "bad",           [ISO_BOOK_UNROUTED] = "unrouted",
-    [ISO_BOOK_UNPLACED] = "unplaced", [ISO_BOOK_UNJUDGED] = "unjudged",
-    [ISO_BOOK_DOUBTFUL] = "doubtful", [ISO_BOOK_FORGOTTEN] = "forgotten",
+static const char *const class_names[ISO_ACCOUNTED_CLASSES] = {
+    [ISO_ACCOUNTED_JUDGED] = "judged",     [ISO_ACCOUNTED_REPEATED] = "repeated",
+    [ISO_ACCOUNTED_FOREIGN] = "foreign",   [ISO_ACCOUNTED_ABORTED] = "aborted",
+    [ISO_ACCOUNTED_UNKNOWN] = "unknown",   [ISO_ACCOUNTED_UNCOVERED] = "uncovered",
+    [ISO_ACCOUNTED_INITIAL] = "initial",   [ISO_ACCOUNTED_BEFORE] = "before-start",
+    [ISO_ACCOUNTED_PROTOCOL] = "protocol", [ISO_ACCOUNTED_IGNORED] = "ignored",
+    [ISO_ACCOUNTED_WAITING] = "waiting",   [ISO_ACCOUNTED_LATE] = "late",
+    [ISO_ACCOUNTED_BAD] = "bad",           [ISO_ACCOUNTED_UNROUTED] = "unrouted",
+    [ISO_ACCOUNTED_UNPLACED] = "unplaced", [ISO_ACCOUNTED_UNJUDGED] = "unjudged",
+    [ISO_ACCOUNTED_DOUBTFUL] = "doubtful", [ISO_ACCOUNTED_FORGOTTEN] = "forgotten",
 };
 
 const char *iso_unit_name(enum iso_unit unit)
@@ -23,15 +23,15 @@ const char *iso_unit_name(enum iso_unit unit)
     return unit_names[unit];
 }
 
-const char *iso_book_class_name(enum iso_book_class book_class)
+const char *iso_accounted_class_name(enum iso_accounted_class accounted_class)
 {
-    return class_names[book_class];
+    return class_names[accounted_class];
 }
 
 uint64_t iso_accounting_sum(const struct iso_accounting *accounting, enum iso_unit unit)
 {
     uint64_t all = 0;
-    for (int i = 0; i < ISO_BOOK_CLASSES; i++)
+    for (int i = 0; i < ISO_ACCOUNTED_CLASSES; i++)
         all += accounting->of[unit][i];
     return all;
 }
@@ -99,7 +99,7 @@ void iso_accounting_json(const struct iso_accounting *accounting, struct iso_tex
         iso_text_put(text, unit_names[unit]);
         iso_text_put(text, "\":{\"came\":");
         iso_text_put_unsigned(text, accounting->came[unit]);
-        for (int i = 0; i < ISO_BOOK_CLASSES; i++) {
+        for (int i = 0; i < ISO_ACCOUNTED_CLASSES; i++) {
             if (!accounting->of[unit][i])
                 continue;
             iso_text_put(text, ",\"");

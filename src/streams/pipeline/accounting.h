@@ -27,33 +27,33 @@ enum iso_unit {
     ISO_UNITS
 };
 
-enum iso_book_class {
-    ISO_BOOK_JUDGED,
+enum iso_accounted_class {
+    ISO_ACCOUNTED_JUDGED,
     /* harmless by definition */
-    ISO_BOOK_REPEATED,
-    ISO_BOOK_FOREIGN,   /* versions of transactions that no client recorded */
-    ISO_BOOK_ABORTED,   /* and their reads */
-    ISO_BOOK_UNKNOWN,   /* of unknown outcome; reads that may see them are unjudged */
-    ISO_BOOK_UNCOVERED, /* of tables without a source */
-    ISO_BOOK_INITIAL,   /* state from before the stream */
-    ISO_BOOK_BEFORE,    /* ended before the stream begins */
-    ISO_BOOK_PROTOCOL,  /* watermarks, heartbeats, beginnings and ends of transactions */
-    ISO_BOOK_IGNORED,   /* by rule: tombstones and the like */
+    ISO_ACCOUNTED_REPEATED,
+    ISO_ACCOUNTED_FOREIGN,   /* versions of transactions that no client recorded */
+    ISO_ACCOUNTED_ABORTED,   /* and their reads */
+    ISO_ACCOUNTED_UNKNOWN,   /* of unknown outcome; reads that may see them are unjudged */
+    ISO_ACCOUNTED_UNCOVERED, /* of tables without a source */
+    ISO_ACCOUNTED_INITIAL,   /* state from before the stream */
+    ISO_ACCOUNTED_BEFORE,    /* ended before the stream begins */
+    ISO_ACCOUNTED_PROTOCOL,  /* watermarks, heartbeats, beginnings and ends of transactions */
+    ISO_ACCOUNTED_IGNORED,   /* by rule: tombstones and the like */
     /* each of these makes a verdict without violations undecided */
-    ISO_BOOK_WAITING,
-    ISO_BOOK_LATE,
-    ISO_BOOK_BAD,
-    ISO_BOOK_UNROUTED,
-    ISO_BOOK_UNPLACED,
-    ISO_BOOK_UNJUDGED,
-    ISO_BOOK_DOUBTFUL,
-    ISO_BOOK_FORGOTTEN, /* needs what went with the retention */
-    ISO_BOOK_CLASSES
+    ISO_ACCOUNTED_WAITING,
+    ISO_ACCOUNTED_LATE,
+    ISO_ACCOUNTED_BAD,
+    ISO_ACCOUNTED_UNROUTED,
+    ISO_ACCOUNTED_UNPLACED,
+    ISO_ACCOUNTED_UNJUDGED,
+    ISO_ACCOUNTED_DOUBTFUL,
+    ISO_ACCOUNTED_FORGOTTEN, /* needs what went with the retention */
+    ISO_ACCOUNTED_CLASSES
 };
 
 struct iso_accounting {
     uint64_t came[ISO_UNITS];
-    uint64_t of[ISO_UNITS][ISO_BOOK_CLASSES];
+    uint64_t of[ISO_UNITS][ISO_ACCOUNTED_CLASSES];
     bool balanced;
     /* Waiting work by its class; classes above contain the same. */
     struct iso_accounting_waiting {
@@ -82,7 +82,7 @@ struct iso_accounting {
 };
 
 const char *iso_unit_name(enum iso_unit unit);
-const char *iso_book_class_name(enum iso_book_class book_class);
+const char *iso_accounted_class_name(enum iso_accounted_class accounted_class);
 
 /* Sum over all classes. */
 uint64_t iso_accounting_sum(const struct iso_accounting *accounting, enum iso_unit unit);

@@ -166,7 +166,7 @@ static void report_finding(struct iso_pipeline *pipeline, const struct iso_atoms
     if (from_client && finding->delivered != UINT64_MAX)
         event.writer_actual =
             (struct iso_aion_party){atoms, finding->tid, finding->delivered, 0, 0};
-    if (pipeline_excuses(pipeline, &event, false))
+    if (pipeline_suppresses(pipeline, &event, false))
         return;
     if (finding->axiom == ISO_CDC && from_client && finding->kind != ISO_BEFORE_IMAGE)
         pipeline_doubt_write(pipeline, &event);
@@ -270,13 +270,13 @@ static void correct_joined(const struct iso_pipeline *pipeline, struct iso_pipel
     stats->unjudged[ISO_UNJUDGED_LOSSY] += stats->join.lost;
     stats->unjudged[ISO_UNJUDGED_DDL] += stats->absent_altered;
     for (int reason = 0; reason < ISO_UNJUDGED_REASONS; reason++)
-        stats->unjudged[reason] += stats->excused[reason];
+        stats->unjudged[reason] += stats->suppressed[reason];
     engine->transactions =
         less(engine->transactions, stats->join.probes + stats->join.initial_transactions);
-    engine->reads_judged = less(engine->reads_judged,
-                                stats->join.probe_reads + stats->absent_altered +
-                                    stats->excused_reads + stats->left_out_reads + stats->beyond);
-    engine->reads_unjudged += stats->absent_altered + stats->excused_reads +
+    engine->reads_judged = less(
+        engine->reads_judged, stats->join.probe_reads + stats->absent_altered +
+                                  stats->suppressed_reads + stats->left_out_reads + stats->beyond);
+    engine->reads_unjudged += stats->absent_altered + stats->suppressed_reads +
                               stats->join.reads_gone[ISO_READS_OWN_ORDER] +
                               stats->join.reads_gone[ISO_READS_INCOMPLETE];
     engine->operations =

@@ -245,7 +245,7 @@ void pipeline_emit(void *context, const struct iso_aion_event *event)
     if (pipeline_is_left_to_stream(pipeline, &translated))
         return;
     if (pipeline->join && (pipeline_is_left_out(pipeline, &translated) ||
-                           pipeline_excuses(pipeline, &translated, true)))
+                           pipeline_suppresses(pipeline, &translated, true)))
         return;
     if (!pipeline->join || pipeline_translate(pipeline, &translated))
         pipeline_report(pipeline, &translated);

@@ -20,11 +20,11 @@ static void open_messages(const struct opening *opening)
     const struct iso_pipeline_intake *intake = opening->intake;
     uint64_t *of = opening->accounting->of[ISO_UNIT_MESSAGES];
     opening->accounting->came[ISO_UNIT_MESSAGES] = intake->messages;
-    of[ISO_BOOK_JUDGED] = intake->with_content;
-    of[ISO_BOOK_PROTOCOL] = intake->protocol;
-    of[ISO_BOOK_IGNORED] = intake->empty;
-    of[ISO_BOOK_BAD] = intake->undecodable;
-    of[ISO_BOOK_UNROUTED] = opening->pipeline->stats.unrouted;
+    of[ISO_ACCOUNTED_JUDGED] = intake->with_content;
+    of[ISO_ACCOUNTED_PROTOCOL] = intake->protocol;
+    of[ISO_ACCOUNTED_IGNORED] = intake->empty;
+    of[ISO_ACCOUNTED_BAD] = intake->undecodable;
+    of[ISO_ACCOUNTED_UNROUTED] = opening->pipeline->stats.unrouted;
 }
 
 static void open_rows(const struct opening *opening)
@@ -32,16 +32,16 @@ static void open_rows(const struct opening *opening)
     const uint64_t *gone = opening->join->rows_gone;
     uint64_t *of = opening->accounting->of[ISO_UNIT_ROWS];
     opening->accounting->came[ISO_UNIT_ROWS] = opening->intake->rows;
-    of[ISO_BOOK_JUDGED] = gone[ISO_ROWS_JUDGED];
-    of[ISO_BOOK_FOREIGN] = gone[ISO_ROWS_FOREIGN];
-    of[ISO_BOOK_REPEATED] = gone[ISO_ROWS_REPEATED];
-    of[ISO_BOOK_INITIAL] = gone[ISO_ROWS_INITIAL];
-    of[ISO_BOOK_ABORTED] = gone[ISO_ROWS_UNDONE];
-    of[ISO_BOOK_UNJUDGED] = gone[ISO_ROWS_XA];
-    of[ISO_BOOK_UNPLACED] = gone[ISO_ROWS_UNPLACED];
-    of[ISO_BOOK_LATE] = gone[ISO_ROWS_LATE];
-    of[ISO_BOOK_BAD] = gone[ISO_ROWS_BAD];
-    of[ISO_BOOK_WAITING] = opening->join->waiting_row_events;
+    of[ISO_ACCOUNTED_JUDGED] = gone[ISO_ROWS_JUDGED];
+    of[ISO_ACCOUNTED_FOREIGN] = gone[ISO_ROWS_FOREIGN];
+    of[ISO_ACCOUNTED_REPEATED] = gone[ISO_ROWS_REPEATED];
+    of[ISO_ACCOUNTED_INITIAL] = gone[ISO_ROWS_INITIAL];
+    of[ISO_ACCOUNTED_ABORTED] = gone[ISO_ROWS_ABORTED];
+    of[ISO_ACCOUNTED_UNJUDGED] = gone[ISO_ROWS_XA];
+    of[ISO_ACCOUNTED_UNPLACED] = gone[ISO_ROWS_UNPLACED];
+    of[ISO_ACCOUNTED_LATE] = gone[ISO_ROWS_LATE];
+    of[ISO_ACCOUNTED_BAD] = gone[ISO_ROWS_BAD];
+    of[ISO_ACCOUNTED_WAITING] = opening->join->waiting_row_events;
 }
 
 /* Transactions of the engine, as it took them. */
@@ -54,19 +54,19 @@ static void open_taken(const struct opening *opening, uint64_t *of)
     if (iso_aion_needs_no_start(opening->pipeline->options.engine.level))
         no_start = 0;
     uint64_t rest = engine->transactions - initial - opening->join->probes - foreign;
-    of[ISO_BOOK_FOREIGN] = foreign - no_start;
-    of[ISO_BOOK_UNPLACED] = no_start;
-    of[ISO_BOOK_WAITING] = opening->accounting->waiting.overtaken < rest
-                               ? opening->accounting->waiting.overtaken
-                               : rest;
-    rest -= of[ISO_BOOK_WAITING];
-    of[ISO_BOOK_LATE] = engine->below_watermark < rest ? engine->below_watermark : rest;
-    of[ISO_BOOK_JUDGED] = rest - of[ISO_BOOK_LATE];
-    of[ISO_BOOK_ABORTED] = engine->aborted;
-    of[ISO_BOOK_UNKNOWN] = engine->unknown;
-    of[ISO_BOOK_REPEATED] = engine->repeats;
-    of[ISO_BOOK_FORGOTTEN] = engine->beyond_retention;
-    of[ISO_BOOK_BAD] = opening->intake->refused;
+    of[ISO_ACCOUNTED_FOREIGN] = foreign - no_start;
+    of[ISO_ACCOUNTED_UNPLACED] = no_start;
+    of[ISO_ACCOUNTED_WAITING] = opening->accounting->waiting.overtaken < rest
+                                    ? opening->accounting->waiting.overtaken
+                                    : rest;
+    rest -= of[ISO_ACCOUNTED_WAITING];
+    of[ISO_ACCOUNTED_LATE] = engine->below_watermark < rest ? engine->below_watermark : rest;
+    of[ISO_ACCOUNTED_JUDGED] = rest - of[ISO_ACCOUNTED_LATE];
+    of[ISO_ACCOUNTED_ABORTED] = engine->aborted;
+    of[ISO_ACCOUNTED_UNKNOWN] = engine->unknown;
+    of[ISO_ACCOUNTED_REPEATED] = engine->repeats;
+    of[ISO_ACCOUNTED_FORGOTTEN] = engine->beyond_retention;
+    of[ISO_ACCOUNTED_BAD] = opening->intake->refused;
 }
 
 static void open_transactions(const struct opening *opening)
@@ -83,18 +83,18 @@ static void open_records(const struct opening *opening)
     opening->accounting->came[ISO_UNIT_RECORDS] = opening->intake->records;
     if (!opening->has_join) {
         open_taken(opening, of);
-        of[ISO_BOOK_JUDGED] += opening->intake->elsewhere;
+        of[ISO_ACCOUNTED_JUDGED] += opening->intake->elsewhere;
         return;
     }
-    of[ISO_BOOK_JUDGED] = gone[ISO_RECORDS_GIVEN];
-    of[ISO_BOOK_REPEATED] = gone[ISO_RECORDS_REPEATED];
-    of[ISO_BOOK_ABORTED] = gone[ISO_RECORDS_ABORTED] + opening->join->waiting_aborted;
-    of[ISO_BOOK_UNKNOWN] = gone[ISO_RECORDS_UNKNOWN];
-    of[ISO_BOOK_BEFORE] = gone[ISO_RECORDS_BEFORE];
-    of[ISO_BOOK_UNPLACED] = gone[ISO_RECORDS_UNPLACED];
-    of[ISO_BOOK_LATE] = gone[ISO_RECORDS_LATE];
-    of[ISO_BOOK_UNJUDGED] = gone[ISO_RECORDS_XA];
-    of[ISO_BOOK_WAITING] = opening->join->waiting_records - opening->join->waiting_aborted;
+    of[ISO_ACCOUNTED_JUDGED] = gone[ISO_RECORDS_GIVEN];
+    of[ISO_ACCOUNTED_REPEATED] = gone[ISO_RECORDS_REPEATED];
+    of[ISO_ACCOUNTED_ABORTED] = gone[ISO_RECORDS_ABORTED] + opening->join->waiting_aborted;
+    of[ISO_ACCOUNTED_UNKNOWN] = gone[ISO_RECORDS_UNKNOWN];
+    of[ISO_ACCOUNTED_BEFORE] = gone[ISO_RECORDS_BEFORE];
+    of[ISO_ACCOUNTED_UNPLACED] = gone[ISO_RECORDS_UNPLACED];
+    of[ISO_ACCOUNTED_LATE] = gone[ISO_RECORDS_LATE];
+    of[ISO_ACCOUNTED_UNJUDGED] = gone[ISO_RECORDS_XA];
+    of[ISO_ACCOUNTED_WAITING] = opening->join->waiting_records - opening->join->waiting_aborted;
 }
 
 static void take_count(uint64_t *from, uint64_t *of, uint64_t count)
@@ -117,30 +117,34 @@ static void open_reads(const struct opening *opening)
              *of = opening->accounting->of[ISO_UNIT_READS];
     rest -= unjudged;
     opening->accounting->came[ISO_UNIT_READS] = opening->intake->reads + join->before_reads;
-    take_count(&rest, &of[ISO_BOOK_WAITING],
+    take_count(&rest, &of[ISO_ACCOUNTED_WAITING],
                waiting->reads + waiting->for_outcome + waiting->for_snapshot + waiting->for_schema);
-    take_count(&rest, &of[ISO_BOOK_WAITING], waiting->queries + stats->beyond);
-    take_count(&rest, &of[ISO_BOOK_UNJUDGED],
+    take_count(&rest, &of[ISO_ACCOUNTED_WAITING], waiting->queries + stats->beyond);
+    take_count(&rest, &of[ISO_ACCOUNTED_UNJUDGED],
                opening->sets.unjudged - opening->sets.unjudged_ranges);
-    take_count(&rest, &of[ISO_BOOK_FORGOTTEN], engine->reads_undecided);
-    take_count(&rest, &of[ISO_BOOK_UNJUDGED], stats->absent_altered + stats->excused_reads);
-    take_count(&rest, &of[ISO_BOOK_UNCOVERED], stats->left_out_reads);
-    take_count(&rest, &of[ISO_BOOK_DOUBTFUL], stats->doubted[ISO_EXT]);
+    take_count(&rest, &of[ISO_ACCOUNTED_FORGOTTEN], engine->reads_undecided);
+    take_count(&rest, &of[ISO_ACCOUNTED_UNJUDGED], stats->absent_altered + stats->suppressed_reads);
+    take_count(&rest, &of[ISO_ACCOUNTED_UNCOVERED], stats->left_out_reads);
+    take_count(&rest, &of[ISO_ACCOUNTED_DOUBTFUL], stats->doubted[ISO_EXT]);
     if (iso_pipeline_lacks_stream(opening->pipeline))
-        take_count(&rest, &of[ISO_BOOK_UNJUDGED], rest);
-    of[ISO_BOOK_JUDGED] = rest + opening->intake->elsewhere_reads;
-    of[ISO_BOOK_UNJUDGED] +=
+        take_count(&rest, &of[ISO_ACCOUNTED_UNJUDGED], rest);
+    of[ISO_ACCOUNTED_JUDGED] = rest + opening->intake->elsewhere_reads;
+    of[ISO_ACCOUNTED_UNJUDGED] +=
         unjudged + gone[ISO_READS_OWN_ORDER] + gone[ISO_READS_INCOMPLETE] + gone[ISO_RECORDS_XA];
-    of[ISO_BOOK_WAITING] += join->waiting_reads;
-    of[ISO_BOOK_REPEATED] = engine->reads_of[ISO_AION_READS_REPEATED] + gone[ISO_RECORDS_REPEATED];
-    of[ISO_BOOK_ABORTED] = engine->reads_of[ISO_AION_READS_ABORTED] + gone[ISO_RECORDS_ABORTED];
-    of[ISO_BOOK_UNKNOWN] = engine->reads_of[ISO_AION_READS_UNKNOWN] + gone[ISO_RECORDS_UNKNOWN];
-    of[ISO_BOOK_UNPLACED] = engine->reads_of[ISO_AION_READS_NO_START] + gone[ISO_RECORDS_UNPLACED];
-    of[ISO_BOOK_FORGOTTEN] += engine->reads_of[ISO_AION_READS_BEYOND_RETENTION];
-    of[ISO_BOOK_BAD] = opening->intake->refused_reads;
-    of[ISO_BOOK_UNCOVERED] += gone[ISO_READS_UNCOVERED];
-    of[ISO_BOOK_BEFORE] = gone[ISO_RECORDS_BEFORE] + gone[ISO_READS_BEFORE];
-    of[ISO_BOOK_LATE] = gone[ISO_RECORDS_LATE];
+    of[ISO_ACCOUNTED_WAITING] += join->waiting_reads;
+    of[ISO_ACCOUNTED_REPEATED] =
+        engine->reads_of[ISO_AION_READS_REPEATED] + gone[ISO_RECORDS_REPEATED];
+    of[ISO_ACCOUNTED_ABORTED] =
+        engine->reads_of[ISO_AION_READS_ABORTED] + gone[ISO_RECORDS_ABORTED];
+    of[ISO_ACCOUNTED_UNKNOWN] =
+        engine->reads_of[ISO_AION_READS_UNKNOWN] + gone[ISO_RECORDS_UNKNOWN];
+    of[ISO_ACCOUNTED_UNPLACED] =
+        engine->reads_of[ISO_AION_READS_NO_START] + gone[ISO_RECORDS_UNPLACED];
+    of[ISO_ACCOUNTED_FORGOTTEN] += engine->reads_of[ISO_AION_READS_BEYOND_RETENTION];
+    of[ISO_ACCOUNTED_BAD] = opening->intake->refused_reads;
+    of[ISO_ACCOUNTED_UNCOVERED] += gone[ISO_READS_UNCOVERED];
+    of[ISO_ACCOUNTED_BEFORE] = gone[ISO_RECORDS_BEFORE] + gone[ISO_READS_BEFORE];
+    of[ISO_ACCOUNTED_LATE] = gone[ISO_RECORDS_LATE];
 }
 
 /* ---- what waits ---- */

@@ -57,7 +57,7 @@ uint64_t pipeline_order_reads(const struct iso_pipeline *pipeline,
     return judged ? reads_without_start(stats) : 0;
 }
 
-static void move_count(uint64_t *of, enum iso_book_class from, enum iso_book_class to,
+static void move_count(uint64_t *of, enum iso_accounted_class from, enum iso_accounted_class to,
                        uint64_t count)
 {
     of[from] -= count;
@@ -72,16 +72,18 @@ void pipeline_order_open(const struct iso_pipeline *pipeline,
              *reads = accounting->of[ISO_UNIT_READS];
     if (!pipeline->options.seeks_order || (reason && strcmp(reason, waiting) != 0))
         return;
-    move_count(transactions, ISO_BOOK_UNPLACED, ISO_BOOK_JUDGED, transactions[ISO_BOOK_UNPLACED]);
-    enum iso_book_class to = reason ? ISO_BOOK_WAITING : ISO_BOOK_JUDGED;
-    move_count(reads, ISO_BOOK_UNPLACED, to, reads_without_start(stats));
-    move_count(accounting->of[ISO_UNIT_RECORDS], ISO_BOOK_UNPLACED, to,
+    move_count(transactions, ISO_ACCOUNTED_UNPLACED, ISO_ACCOUNTED_JUDGED,
+               transactions[ISO_ACCOUNTED_UNPLACED]);
+    enum iso_accounted_class to = reason ? ISO_ACCOUNTED_WAITING : ISO_ACCOUNTED_JUDGED;
+    move_count(reads, ISO_ACCOUNTED_UNPLACED, to, reads_without_start(stats));
+    move_count(accounting->of[ISO_UNIT_RECORDS], ISO_ACCOUNTED_UNPLACED, to,
                stats->join.readers_without_start);
     if (!reason)
         return;
-    accounting->waiting.for_order = transactions[ISO_BOOK_JUDGED];
+    accounting->waiting.for_order = transactions[ISO_ACCOUNTED_JUDGED];
     accounting->waiting.total += accounting->waiting.for_order;
-    move_count(transactions, ISO_BOOK_JUDGED, ISO_BOOK_WAITING, accounting->waiting.for_order);
+    move_count(transactions, ISO_ACCOUNTED_JUDGED, ISO_ACCOUNTED_WAITING,
+               accounting->waiting.for_order);
 }
 
 const char *pipeline_order_outcome(const struct iso_pipeline *pipeline)

@@ -36,7 +36,7 @@ static struct iso_aion *new_engine(struct iso_pipeline *pipeline)
             engine.settle_ms ? options->grace_ms + engine.finality_timeout_ms / 2 : 0;
         engine.finality_timeout_ms += options->grace_ms;
     }
-    engine.host.provenance = true; /* each may be excused, or doubtful, by itself */
+    engine.host.provenance = true; /* each may be suppressed, or doubtful, by itself */
     engine.host.is_doubted = pipeline_is_doubted;
     engine.host.on_doubted_pairs = pipeline_doubted_pairs;
     engine.host.conflict_window = joins ? pipeline_conflict_window : NULL;

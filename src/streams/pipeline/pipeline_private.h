@@ -112,8 +112,8 @@ void pipeline_correct(const struct iso_pipeline *pipeline, struct iso_pipeline_s
 /* Without a change stream: what a transaction read that leaves to one what was written. */
 bool pipeline_is_left_to_stream(const struct iso_pipeline *pipeline,
                                 const struct iso_aion_event *event);
-bool pipeline_excuses(struct iso_pipeline *pipeline, struct iso_aion_event *event,
-                      bool from_engine);
+bool pipeline_suppresses(struct iso_pipeline *pipeline, struct iso_aion_event *event,
+                         bool from_engine);
 
 /* queries.c: the same steps for the engine of row sets, once something has needed it. */
 void pipeline_need_queries(struct iso_pipeline *pipeline);

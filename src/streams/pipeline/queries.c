@@ -268,9 +268,9 @@ static void leave(struct iso_pipeline *pipeline, const struct iso_history *block
     uint32_t end, next = iso_history_sets_of(block, transaction, &end);
     while (iso_status_of(block, transaction) == ISO_COMMITTED && next_query(block, &next, end)) {
         pipeline->stats
-            .excused[iso_aion_holds(pipeline->options.engine.level) ? ISO_UNJUDGED_ROW_SETS
-                                                                    : ISO_UNJUDGED_COLUMN]++;
-        pipeline->stats.excused_reads++;
+            .suppressed[iso_aion_holds(pipeline->options.engine.level) ? ISO_UNJUDGED_ROW_SETS
+                                                                       : ISO_UNJUDGED_COLUMN]++;
+        pipeline->stats.suppressed_reads++;
     }
 }
 

@@ -39,10 +39,10 @@ struct iso_pipeline_stats {
     uint64_t doubted[ISO_AXIOMS]; /* final verdicts that are doubtful, for whatever reason */
     uint64_t absent_altered; /* reads of nothing, unjudged since their table was altered after their
                                 snapshot */
-    uint64_t unjudged[ISO_UNJUDGED_REASONS]; /* reads, by reason, whoever found it */
-    uint64_t excused[ISO_UNJUDGED_REASONS];  /* contradictions that were not reported, by why
+    uint64_t unjudged[ISO_UNJUDGED_REASONS];   /* reads, by reason, whoever found it */
+    uint64_t suppressed[ISO_UNJUDGED_REASONS]; /* contradictions that were not reported, by why
                                                 (pipeline/suppress.c) */
-    uint64_t excused_reads;                  /* of them, the engine's that are not probes */
+    uint64_t suppressed_reads;                 /* of them, the engine's that are not probes */
     uint64_t beyond;        /* reads that differ beyond what surely came, at the end (lost.c) */
     uint64_t probes_beyond; /* the same of what the join asked */
     uint64_t left_out[ISO_AXIOMS]; /* found by the engine and not reported: these, and of tables

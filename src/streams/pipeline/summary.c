@@ -43,7 +43,7 @@ static bool judges_reads(const struct iso_pipeline *pipeline,
                          const struct iso_accounting *accounting)
 {
     return pipeline->stats.intake.records &&
-           accounting->of[ISO_UNIT_READS][ISO_BOOK_JUDGED] + stats->join.probe_reads;
+           accounting->of[ISO_UNIT_READS][ISO_ACCOUNTED_JUDGED] + stats->join.probe_reads;
 }
 
 /* Whether isolation is asked about: without clients it only is if a level was asked for. */
@@ -121,8 +121,8 @@ static const char *reason_of_input(const struct iso_pipeline *pipeline,
 static uint64_t committed_reads(const struct iso_accounting *accounting)
 {
     const uint64_t *of = accounting->of[ISO_UNIT_READS];
-    return accounting->came[ISO_UNIT_READS] - of[ISO_BOOK_ABORTED] - of[ISO_BOOK_UNKNOWN] -
-           of[ISO_BOOK_REPEATED];
+    return accounting->came[ISO_UNIT_READS] - of[ISO_ACCOUNTED_ABORTED] -
+           of[ISO_ACCOUNTED_UNKNOWN] - of[ISO_ACCOUNTED_REPEATED];
 }
 
 /* Whether there was nothing to find a violation in. */
@@ -139,7 +139,8 @@ static const char *reason_of_little(const struct iso_pipeline *pipeline,
         return NULL;
     if (pipeline->stats.intake.records && committed_reads(accounting))
         return "nothing-judged";
-    return pipeline->join && !accounting->of[ISO_UNIT_RECORDS][ISO_BOOK_JUDGED] ? "no-reads" : NULL;
+    return pipeline->join && !accounting->of[ISO_UNIT_RECORDS][ISO_ACCOUNTED_JUDGED] ? "no-reads"
+                                                                                     : NULL;
 }
 
 /* At ser a writer's reads are judged at its commit, and where an order is sought all others are
@@ -304,8 +305,8 @@ static void put_join(struct iso_text *text, const struct iso_join_stats *join)
         iso_reported_put_count(text, "gaps", join->gaps);
     if (join->empty_ends)
         iso_reported_put_count(text, "empty_ends", join->empty_ends);
-    if (join->undone)
-        iso_reported_put_count(text, "undone", join->undone);
+    if (join->aborted_in_log)
+        iso_reported_put_count(text, "undone", join->aborted_in_log);
     if (join->markers || join->stray_markers) {
         iso_reported_put_count(text, "markers", join->markers);
         iso_reported_put_count(text, "stray_markers", join->stray_markers);

@@ -52,7 +52,7 @@ static bool is_conflict_across(const struct iso_pipeline *pipeline,
 /* Suppresses that many of the unlisted pairs; false: not all of the event's. */
 static bool suppress_pairs(struct iso_pipeline *pipeline, struct iso_aion_event *event)
 {
-    pipeline->stats.excused[ISO_UNJUDGED_DDL] += event->excused;
+    pipeline->stats.suppressed[ISO_UNJUDGED_DDL] += event->excused;
     pipeline->stats.left_out[ISO_NOCONFLICT] += event->excused;
     event->unlisted -= event->excused;
     return !event->unlisted;
@@ -61,7 +61,7 @@ static bool suppress_pairs(struct iso_pipeline *pipeline, struct iso_aion_event 
 bool pipeline_lacks_changes(struct iso_pipeline *pipeline, const struct iso_aion_event *event)
 {
     bool lossy = is_lossy(pipeline, event);
-    pipeline->stats.excused[ISO_UNJUDGED_LOSSY] += lossy;
+    pipeline->stats.suppressed[ISO_UNJUDGED_LOSSY] += lossy;
     return lossy;
 }
 
@@ -77,12 +77,13 @@ bool iso_pipeline_lacks_stream(const struct iso_pipeline *pipeline)
     return !pipeline->join && pipeline->counted.of_stream;
 }
 
-bool pipeline_excuses(struct iso_pipeline *pipeline, struct iso_aion_event *event, bool from_engine)
+bool pipeline_suppresses(struct iso_pipeline *pipeline, struct iso_aion_event *event,
+                         bool from_engine)
 {
     if (event->axiom == ISO_NOCONFLICT && event->unlisted)
         return suppress_pairs(pipeline, event);
     if (is_conflict_across(pipeline, event)) {
-        pipeline->stats.excused[ISO_UNJUDGED_DDL] += event->state == ISO_AION_FINAL;
+        pipeline->stats.suppressed[ISO_UNJUDGED_DDL] += event->state == ISO_AION_FINAL;
         pipeline->stats.left_out[ISO_NOCONFLICT] += event->state == ISO_AION_FINAL;
         return true;
     }
@@ -105,7 +106,7 @@ bool pipeline_excuses(struct iso_pipeline *pipeline, struct iso_aion_event *even
     if (!final || likeness == ISO_VALUES_EQUAL)
         return true;
     enum iso_unjudged reason = lossy ? ISO_UNJUDGED_LOSSY : ISO_UNJUDGED_SPELLING;
-    pipeline->stats.excused[reason]++;
-    pipeline->stats.excused_reads += from_engine && !pipeline_is_probe(event, &kind);
+    pipeline->stats.suppressed[reason]++;
+    pipeline->stats.suppressed_reads += from_engine && !pipeline_is_probe(event, &kind);
     return true;
 }

@@ -1,4 +1,4 @@
-/* What contradictions are excused by: tables that were altered (altered.c), values in two spellings
+/* Reasons to suppress contradictions: tables that were altered (altered.c), values in two spellings
  * (spelling.c). */
 #pragma once
 

@@ -156,7 +156,7 @@ static void begin_without_end_was_rolled_back(void **state)
             "add unknown cdc:0-1-7/0/838860800[111,]{w:t/1=666} add cdc:0-1-8[,128]{r:t/1=1^,w:t/1=2}");
         END(&bench);
         STEPS(&bench, "");
-        assert_int_equal(stats_of(&bench).rows_gone[ISO_ROWS_UNDONE], 1);
+        assert_int_equal(stats_of(&bench).rows_gone[ISO_ROWS_ABORTED], 1);
         assert_int_equal(stats_of(&bench).waiting_transactions, 0);
         join_bench_close(&bench);
     }
@@ -176,7 +176,7 @@ static void begin_of_an_earlier_one_undoes_nothing(void **state)
     take_edge(&bench, ISO_EVENT_END, 8, 1);
     take_edge(&bench, ISO_EVENT_BEGIN, 9, 0);
     STEPS(&bench, "add cdc:0-1-8[,128]{r:t/1=1^,w:t/1=2}");
-    assert_int_equal(stats_of(&bench).rows_gone[ISO_ROWS_UNDONE], 0);
+    assert_int_equal(stats_of(&bench).rows_gone[ISO_ROWS_ABORTED], 0);
     join_bench_close(&bench);
 }
 

@@ -166,7 +166,7 @@ static const char *violations(struct bench *bench)
 
 /* A snapshot older than a TRUNCATE shows an empty table: absence is unjudged then, and else a
  * violation. */
-static void absence_is_excused_by_a_truncate_behind_the_snapshot(void **state)
+static void absence_is_suppressed_by_a_truncate_behind_the_snapshot(void **state)
 {
     struct bench bench;
     const char *reason;
@@ -251,7 +251,7 @@ static void rows_that_came_to_nothing_are_a_gap(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(absence_is_excused_by_a_truncate_behind_the_snapshot),
+        cmocka_unit_test(absence_is_suppressed_by_a_truncate_behind_the_snapshot),
         cmocka_unit_test(a_wrong_before_image_is_one_violation_of_the_stream),
         cmocka_unit_test(rows_that_came_to_nothing_are_a_gap),
     };

@@ -10,7 +10,7 @@ static struct iso_accounting books_of(uint64_t rows, uint64_t came, uint64_t age
 {
     struct iso_accounting books = {.waiting = {.rows = rows, .row.ms = age}};
     books.came[ISO_UNIT_ROWS] = came;
-    books.of[ISO_UNIT_ROWS][ISO_BOOK_WAITING] = rows;
+    books.of[ISO_UNIT_ROWS][ISO_ACCOUNTED_WAITING] = rows;
     return books;
 }
 

@@ -42,10 +42,11 @@ static void put_books(struct run_status *status)
     for (int unit = 0; unit < ISO_UNITS; unit++) {
         const char *name = iso_unit_name((enum iso_unit)unit);
         iso_metrics_count(&status->metrics, ISO_METRIC_BOOKS, name, "came", books->came[unit]);
-        for (int i = 0; i < ISO_BOOK_CLASSES; i++)
+        for (int i = 0; i < ISO_ACCOUNTED_CLASSES; i++)
             if (books->of[unit][i])
                 iso_metrics_count(&status->metrics, ISO_METRIC_BOOKS, name,
-                                  iso_book_class_name((enum iso_book_class)i), books->of[unit][i]);
+                                  iso_accounted_class_name((enum iso_accounted_class)i),
+                                  books->of[unit][i]);
     }
     put_count(status, ISO_METRIC_BOOKS_BALANCED, books->balanced);
 }

@@ -25,9 +25,9 @@ void run_waiting_look(struct run_waiting *waiting, const struct iso_accounting *
 {
     const uint64_t *came = books->came;
     const struct iso_accounting_waiting *what = &books->waiting;
-    uint64_t progress[] = {came[ISO_UNIT_ROWS] - books->of[ISO_UNIT_ROWS][ISO_BOOK_WAITING],
-                           came[ISO_UNIT_RECORDS] - books->of[ISO_UNIT_RECORDS][ISO_BOOK_WAITING],
-                           watermark};
+    uint64_t progress[] = {
+        came[ISO_UNIT_ROWS] - books->of[ISO_UNIT_ROWS][ISO_ACCOUNTED_WAITING],
+        came[ISO_UNIT_RECORDS] - books->of[ISO_UNIT_RECORDS][ISO_ACCOUNTED_WAITING], watermark};
     uint64_t count[] = {what->rows, what->records, what->reads};
     uint64_t age[] = {what->row.ms, what->record.ms, what->read.ms};
     if (messages != waiting->messages)
