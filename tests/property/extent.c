@@ -943,6 +943,7 @@ static bool run_format(const struct cell_format *format, const char *only, bool 
     struct worst worst = {0};
     uint64_t failed = 0;
     stream->world = cell_world_new(format, TRANSACTIONS);
+    stream->world->omits_snapshots = true;
     stream->only = only;
     stream->all_of_them = all_of_them;
     if (!all_of_them && !only)

@@ -147,7 +147,8 @@ static void print_snapshot(FILE *file, const struct cell_transaction *transactio
 bool cell_omits_snapshot(const struct cell_world *world, uint32_t t)
 {
     const struct cell_transaction *transaction = &world->list[t];
-    bool is_counted = cell_is_of(world, "debezium") && !world->format->binlog;
+    bool is_counted =
+        world->omits_snapshots && cell_is_of(world, "debezium") && !world->format->binlog;
     bool reads = !transaction->writes || !transaction->cts;
     for (uint32_t i = 0; i < transaction->operation_count; i++)
         reads |= transaction->operations[i].kind == CELL_READ ||

@@ -88,6 +88,7 @@ struct cell_world {
     struct random random;
     uint32_t tables, rows,
         capacity;         /* rows take turns among the tables; at most so many transactions */
+    bool omits_snapshots; /* writers of PostgreSQL that read nothing, now and then */
     bool lies, conflicts; /* reads do; the database lets writers of one row overlap */
     /* behind all others transactions commit that write wherever the stream has parts */
     bool closed;

@@ -37,9 +37,6 @@
  * record lists and that have no row; where it leaves that to the stream, all keys of the
  * collections that END counts more of (join_lose). It accuses nobody, and the verdict names it.
  *
- * A record that gives its xid and says nothing of writes may have written: at the end, where
- * nothing of it came and no snapshot that was reached saw it end, it waits like one that says so.
- *
  * Threads: those of the join. Cost: a snapshot's reach is a walk over the xids that it sees beyond
  * the extent.
  */

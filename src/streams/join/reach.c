@@ -120,8 +120,9 @@ static void find_missing(struct iso_join *join)
         struct join_record *record = &join->records.list[i];
         if (!is_missing(join, record))
             continue;
-        record->flags |= record->status == ISO_COMMITTED ? JOIN_RECORD_BEYOND : 0;
-        add_missing(extent, record->xid, says_writes(join, record));
+        bool wrote = says_writes(join, record);
+        record->flags |= wrote && record->status == ISO_COMMITTED ? JOIN_RECORD_BEYOND : 0;
+        add_missing(extent, record->xid, wrote);
     }
     for (uint32_t i = join->open.oldest; i != ISO_NONE; i = join->open.list[i].newer)
         if (join->open.list[i].identity.tag == JOIN_BY_XID)
