@@ -358,6 +358,7 @@ struct from_line {
 static bool take_violation(void *context, const struct iso_reported *reported)
 {
     struct from_line *from = context;
+    iso_brief_release(from->brief); /* of several the last */
     from->is_violation = iso_brief_of(from->brief, reported);
     return true;
 }
@@ -366,7 +367,10 @@ bool iso_brief_init(struct iso_brief *brief, const char *line, size_t length)
 {
     struct from_line from = {.brief = brief};
     *brief = (struct iso_brief){.wrong = NULL};
-    return brief_read_line(line, length, take_violation, &from) && from.is_violation;
+    if (brief_read_line(line, length, take_violation, &from) && from.is_violation)
+        return true;
+    iso_brief_release(brief);
+    return false;
 }
 
 void iso_brief_release(struct iso_brief *brief)
