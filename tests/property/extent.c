@@ -892,6 +892,7 @@ static void report(const struct stream *stream, uint64_t seed, uint64_t alike)
 
 static bool run(struct stream *stream, uint64_t seed)
 {
+    stream->world->omits_snapshots = seed % 2;
     struct cell_world *world = stream->world;
     world->random = (struct random){seed * 7919 + 17};
     world->expected.count = world->found.count = world->doubted.count = 0;
@@ -943,7 +944,6 @@ static bool run_format(const struct cell_format *format, const char *only, bool 
     struct worst worst = {0};
     uint64_t failed = 0;
     stream->world = cell_world_new(format, TRANSACTIONS);
-    stream->world->omits_snapshots = true;
     stream->only = only;
     stream->all_of_them = all_of_them;
     if (!all_of_them && !only)

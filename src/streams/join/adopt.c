@@ -68,12 +68,12 @@ static bool is_in_order(const struct adoption *adoption, uint32_t row)
 static void add_write(struct adoption *adoption, uint32_t number)
 {
     struct iso_join *join = adoption->join;
+    assert(number < join->rows.count);
     struct iso_history *into = adoption->into;
     struct join_row *row = &join->rows.list[number];
     bool deletes = row->flags & JOIN_ROW_AFTER && row->after == ISO_ABSENT;
     iso_atom key =
         iso_atoms_copy(&into->atoms, &join->keys.names.atoms, join->keys.names.keys.atom[row->key]);
-    assert(number < join->rows.count);
     iso_history_operation(into, deletes ? ISO_DELETE : ISO_WRITE, key,
                           iso_atoms_copy(&into->atoms, &join->texts.atoms, row->after));
     uint32_t of = row_of(join, row->key),

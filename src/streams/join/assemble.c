@@ -62,8 +62,8 @@ static uint32_t content_of(const struct arrival *arrival)
 void join_note_value(struct iso_join *join, const struct iso_history *block, iso_atom table,
                      uint32_t key, iso_atom value)
 {
-    struct join_key *state = &join->keys.list[key];
     assert(key < join->keys.names.keys.count);
+    struct join_key *state = &join->keys.list[key];
     if (state->table == ISO_ABSENT && table != ISO_ABSENT)
         state->table = iso_atoms_copy(&join->keys.names.atoms, &block->atoms, table);
     state->value =
@@ -143,11 +143,11 @@ static bool was_written(const struct iso_join *join, const struct iso_event *eve
 
 static void append(struct iso_join *join, uint32_t number, const struct arrival *arrival)
 {
+    assert(number < join->open.count);
     const struct iso_event *event = arrival->event;
     uint32_t row = join_new_row(join, &join->open.list[number].rows);
     struct join_row *it = &join->rows.list[row];
     bool is_cell = event->type == ISO_EVENT_CELL;
-    assert(number < join->open.count);
     it->key = arrival->key;
     it->ordinal = arrival->ordinal;
     it->rank = is_cell                      ? join->cells.rank
@@ -252,13 +252,13 @@ static uint32_t find_row(const struct iso_join *join, const struct join_transact
  * their key was not used since the transaction began, or its last row in it stood before. */
 static uint32_t known_row(struct iso_join *join, uint32_t number, const struct arrival *arrival)
 {
+    assert(number < join->open.count);
     struct join_key *state = &join->keys.list[arrival->key];
     struct join_transaction *transaction = &join->open.list[number];
     bool untouched = state->stamp < transaction->stamp;
     bool later =
         untouched || (state->stamp == transaction->stamp && arrival->ordinal > state->ordinal);
     uint32_t row = ISO_NONE;
-    assert(number < join->open.count);
     if (!later)
         row = find_row(join, transaction, arrival, join->capability->spans);
     if (row == ISO_NONE && arrival->again && !untouched)
@@ -350,10 +350,10 @@ static void take_late(struct iso_join *join, struct join_dedup_entry *entry,
 static void take_again(struct iso_join *join, uint32_t number, uint32_t row,
                        const struct arrival *arrival)
 {
+    assert(row < join->rows.count);
     struct join_row *known = &join->rows.list[row];
     struct join_transaction *transaction = &join->open.list[number];
     uint64_t cts = 0;
-    assert(row < join->rows.count);
     join->stats.rows_gone[known->content == arrival->content ? ISO_ROWS_REPEATED : ISO_ROWS_LATE]++;
     if (known->content == arrival->content) {
         join->stats.repeats++;

@@ -59,9 +59,9 @@ static iso_atom value_before(struct iso_join *join, uint32_t key, const struct j
 static void carry_to(struct iso_join *join, const struct join_change *change, uint32_t to,
                      iso_atom value, uint64_t since)
 {
+    assert(to < join->keys.names.keys.count);
     struct join_carried_row *row = find_carried(join, to, change->position);
     struct join_key *state = &join->keys.list[to];
-    assert(to < join->keys.names.keys.count);
     if (!row) {
         struct join_carried *carried = &join->carried;
         ISO_GROW(carried->list, carried->count, carried->capacity);
@@ -117,8 +117,8 @@ void join_carry_table(struct iso_join *join, const struct join_change *change)
 void join_carry_row(struct iso_join *join, uint32_t key, uint64_t position, iso_atom value,
                     bool again)
 {
-    uint32_t table = join->keys.list[key].of_table;
     assert(key < join->keys.names.keys.count);
+    uint32_t table = join->keys.list[key].of_table;
     for (uint32_t i = 0; join->carried.pending && i < join->changes.count; i++) {
         struct join_change change = join->changes.list[i];
         if (change.from != table || change.is_over || position > change.position ||

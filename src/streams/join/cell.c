@@ -45,13 +45,13 @@ static uint32_t add_column(struct iso_join *join, struct iso_json_text table,
 
 void join_note_part(struct iso_join *join, uint32_t key)
 {
+    assert(key < join->keys.names.keys.count);
     char buffer[ISO_ATOM_TEXT_MAX];
     struct iso_json_text text, row, column;
     struct iso_text copy = {0}; /* adding atoms may move the text */
     if (join->keys.list[key].is_header ||
         !join_has_cells(join, &join->tables.list[join->keys.list[key].of_table]))
         return;
-    assert(key < join->keys.names.keys.count);
     text.at = iso_atom_text(&join->keys.names.atoms, join->keys.names.keys.atom[key], buffer,
                             &text.length);
     iso_text_put_bytes(&copy, text.at, text.length);
@@ -163,10 +163,10 @@ struct join_tally *join_tally_of(struct iso_join *join, uint32_t key)
 /* A row that arrived of a key, in their order. */
 static void tally_row(struct iso_join *join, uint32_t row)
 {
+    assert(row < join->rows.count);
     struct join_tally *tally = join_tally_of(join, join->rows.list[row].key);
     bool is_back =
         tally->last != ISO_NONE && join->rows.list[row].rank < join->rows.list[tally->last].rank;
-    assert(row < join->rows.count);
     tally->change = tally->change == ISO_NONE ? row : tally->change;
     tally->last = row;
     if (tally->changes != UINT32_MAX)
@@ -197,8 +197,8 @@ bool join_hides_own(const struct iso_join *join, const struct iso_history *block
 
 bool join_may_be_own(struct iso_join *join, uint32_t key, bool is_write)
 {
-    const struct join_key *state = &join->keys.list[key];
     assert(key < join->keys.names.keys.count);
+    const struct join_key *state = &join->keys.list[key];
     if (is_write)
         join_tally_of(join, key)->done++;
     return !is_write && state->part == JOIN_PART_CELL && join_tally_of(join, state->of_row)->done &&
@@ -207,8 +207,8 @@ bool join_may_be_own(struct iso_join *join, uint32_t key, bool is_write)
 
 bool join_is_of_claimed(const struct iso_join *join, uint32_t key, uint32_t mark)
 {
-    const struct join_key *state = &join->keys.list[key];
     assert(key < join->keys.names.keys.count);
+    const struct join_key *state = &join->keys.list[key];
     if (state->part != JOIN_PART_CELL)
         return false;
     const struct join_key *row = &join->keys.list[state->of_row];

@@ -38,10 +38,10 @@ static bool concerns(const struct iso_join *join, const struct join_change *chan
 
 static void emit_change(struct iso_join *join, const struct join_change *change, uint32_t key)
 {
+    assert(key < join->keys.names.keys.count);
     iso_atom value = ISO_ABSENT;
     enum join_part part = (enum join_part)join->keys.list[key].part;
     bool removes = change->kind == ISO_TABLE_EMPTIED || change->kind == ISO_TABLE_PARTLY_EMPTIED;
-    assert(key < join->keys.names.keys.count);
     if (join_is_carried(join, change, key))
         return;
     if (removes ? part == JOIN_PART_CELL
@@ -131,9 +131,9 @@ void join_take_table_change(struct iso_join *join, const struct iso_history *blo
 
 void join_note_version(struct iso_join *join, uint32_t key, uint64_t position, bool found_some)
 {
+    assert(key < join->keys.names.keys.count);
     struct join_key *state = &join->keys.list[key];
     uint64_t before = state->first;
-    assert(key < join->keys.names.keys.count);
     if (!position || (before && before <= position))
         return;
     state->first = position;
@@ -172,8 +172,8 @@ static bool was_there(const struct iso_join *join, const struct join_key *state)
 
 void join_note_asked(struct iso_join *join, uint32_t key)
 {
-    struct join_key *state = &join->keys.list[key];
     assert(key < join->keys.names.keys.count);
+    struct join_key *state = &join->keys.list[key];
     if (state->asked)
         return;
     state->asked = true;
@@ -204,8 +204,8 @@ void join_add_lost(struct iso_join *join, uint32_t table, uint64_t position, uin
 
 bool join_was_replaced(const struct iso_join *join, uint32_t key)
 {
-    const struct join_key *state = &join->keys.list[key];
     assert(key < join->keys.names.keys.count);
+    const struct join_key *state = &join->keys.list[key];
     for (uint32_t i = 0; i < join->changes.count; i++) {
         const struct join_change *change = &join->changes.list[i];
         if (change->kind == ISO_TABLE_REPLACED && change->position < state->first &&

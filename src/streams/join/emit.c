@@ -53,8 +53,8 @@ iso_atom join_out(struct iso_join *join, iso_atom text)
 /* A key of the output's block is looked up once in it. */
 static iso_atom key_atom(struct iso_join *join, struct iso_history *into, uint32_t key)
 {
-    struct join_key *state = &join->keys.list[key];
     assert(key < join->keys.names.keys.count);
+    struct join_key *state = &join->keys.list[key];
     if (into != &join->out.block)
         return iso_atoms_copy(&into->atoms, &join->keys.names.atoms,
                               join->keys.names.keys.atom[key]);

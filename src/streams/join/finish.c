@@ -60,8 +60,8 @@ bool join_agrees(const struct iso_join *join, const struct join_row *row,
 static bool changed_nothing(const struct iso_join *join, const struct join_transaction *transaction,
                             uint32_t last)
 {
-    const struct join_row *final = &join->rows.list[last];
     assert(last < join->rows.count);
+    const struct join_row *final = &join->rows.list[last];
     for (uint32_t i = 0, r = transaction->rows.first; i < transaction->rows.count;
          i++, r = join->rows.list[r].next) {
         const struct join_row *row = &join->rows.list[r];
@@ -379,8 +379,8 @@ bool join_commit_timestamp(const struct join_transaction *transaction, uint64_t 
 
 void join_resolve(struct iso_join *join, uint32_t number, bool committed, uint64_t cts)
 {
-    struct join_record *record = &join->records.list[number];
     assert(number < join->records.count);
+    struct join_record *record = &join->records.list[number];
     if (committed)
         join->stats.resolved_committed++;
     else
@@ -406,8 +406,8 @@ void join_resolve(struct iso_join *join, uint32_t number, bool committed, uint64
 /* A record that waited for its commit timestamp. */
 static void emit_with_cts(struct iso_join *join, uint32_t number, uint64_t cts)
 {
-    struct join_record *record = &join->records.list[number];
     assert(number < join->records.count);
+    struct join_record *record = &join->records.list[number];
     join->records.kept.txns.flags[record->kept] |= ISO_HAS_CTS;
     join->records.kept.txns.cts[record->kept] = cts;
     record->cts = cts;
@@ -443,11 +443,11 @@ static bool shares_timestamps(const struct iso_join *join,
 static void compare(struct iso_join *join, uint32_t number, struct join_transaction *transaction,
                     uint64_t cts, bool has_cts)
 {
+    assert(number < join->records.count);
     struct join_record *record = &join->records.list[number];
     struct comparison comparison = {join, record,  transaction,
                                     cts,  has_cts, join_mark_finals(join, transaction)};
     bool shared = shares_timestamps(join, transaction);
-    assert(number < join->records.count);
     join_spell_writes(join, record);
     join->stats.joined++;
     if (record->flags & JOIN_RECORD_LISTS)
@@ -468,9 +468,9 @@ static void compare(struct iso_join *join, uint32_t number, struct join_transact
 /* It left its writes to the stream, and the stream has none: it read only, at its start. */
 static void emit_reader(struct iso_join *join, uint32_t number)
 {
+    assert(number < join->records.count);
     struct join_record *record = &join->records.list[number];
     const struct iso_history *kept = &join->records.kept;
-    assert(number < join->records.count);
     if (!(record->flags & (JOIN_RECORD_STS | JOIN_RECORD_CTS))) {
         /* it was taken for a writer */
         join->stats.without_start -= join_reads_at_start(kept, record->kept);
@@ -484,8 +484,8 @@ static void emit_reader(struct iso_join *join, uint32_t number)
 
 static void emit_undelivered(struct iso_join *join, uint32_t number)
 {
-    struct join_record *record = &join->records.list[number];
     assert(number < join->records.count);
+    struct join_record *record = &join->records.list[number];
     if (record->flags & JOIN_RECORD_ROWS && record->flags & JOIN_RECORD_CTS &&
         !(record->flags & JOIN_RECORD_PLACED)) {
         join_adopt(join, number, ISO_NONE);
@@ -522,10 +522,10 @@ static void leave_unlisted(struct iso_join *join, const struct join_record *reco
 static void finish_claim(struct iso_join *join, uint32_t number,
                          struct join_transaction *transaction)
 {
+    assert(number < join->records.count);
     struct join_record *record = &join->records.list[number];
     uint64_t cts = 0;
     bool has_cts = join_commit_timestamp(transaction, &cts);
-    assert(number < join->records.count);
     leave_unlisted(join, record, transaction);
     join_mark_lacking(join, transaction);
     bool wrote =
@@ -648,12 +648,12 @@ static void start_placing(struct iso_join *join, uint32_t number, uint32_t recor
 
 static void finish_alone(struct iso_join *join, uint32_t number, uint32_t final)
 {
+    assert(number < join->open.count);
     struct join_transaction *transaction = &join->open.list[number];
     bool clients = join->options.clients || join->source.in_band;
     bool sure = !clients || (join->options.records_first && !join->log.waiting) ||
                 join->source.in_band || (final & JOIN_RECORDS_FINAL);
     uint64_t cts = 0;
-    assert(number < join->open.count);
     /* the first record shows how positions are counted */
     bool undecided = join->source.expects_in_band && !join->source.in_band;
     if (!(final & JOIN_ROWS_FINAL) || !sure || (undecided && !(final & JOIN_RECORDS_FINAL)))
@@ -713,10 +713,10 @@ static bool is_counted(const struct iso_join *join, const struct join_transactio
 
 static void finish_claimed(struct iso_join *join, uint32_t number, uint32_t first)
 {
+    assert(number < join->open.count);
     struct join_transaction *transaction = &join->open.list[number];
     uint64_t cts = 0;
     bool shared = shares_timestamps(join, transaction);
-    assert(number < join->open.count);
     join_weigh_images(join, transaction);
     if (is_counted(join, transaction, &join->records.list[first])) {
         start_placing(join, number, first);
@@ -744,10 +744,10 @@ static void finish_claimed(struct iso_join *join, uint32_t number, uint32_t firs
 
 void join_finish(struct iso_join *join, uint32_t number, uint32_t final)
 {
+    assert(number < join->open.count);
     struct join_transaction *transaction = &join->open.list[number];
     uint32_t record = claim_of(join, transaction);
     bool shared = shares_timestamps(join, transaction), rows_final = final & JOIN_ROWS_FINAL;
-    assert(number < join->open.count);
     if (record == ISO_NONE ||
         join->records.list[record].flags & JOIN_RECORD_BEYOND) /* versions, as far as they came */
         finish_alone(join, number, final);
@@ -781,8 +781,8 @@ static void stay_unknown(struct iso_join *join, const struct join_record *record
 
 void join_finish_undelivered(struct iso_join *join, uint32_t number)
 {
-    struct join_record *record = &join->records.list[number];
     assert(number < join->records.count);
+    struct join_record *record = &join->records.list[number];
     if (record->status == ISO_UNKNOWN && !outcome_shows(join, record))
         stay_unknown(join, record);
     else if (record->status == ISO_UNKNOWN)

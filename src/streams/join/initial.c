@@ -161,8 +161,8 @@ bool iso_join_start_is_open(struct iso_join *join, const struct iso_atoms *atoms
 
 static void set_initial(struct iso_join *join, uint32_t key, enum join_initial how)
 {
-    struct join_key *state = &join->keys.list[key];
     assert(key < join->keys.names.keys.count);
+    struct join_key *state = &join->keys.list[key];
     join->start.asked -= state->initial == JOIN_INITIAL_ASKED;
     join->start.learned -= state->initial == JOIN_INITIAL_LEARNED;
     join->start.learned += how == JOIN_INITIAL_LEARNED;
@@ -214,9 +214,9 @@ void join_check_start(struct iso_join *join, bool ended)
 
 void join_ask_initial(struct iso_join *join, uint32_t key)
 {
+    assert(key < join->keys.names.keys.count);
     struct join_key *state = &join->keys.list[key];
     const struct join_start *start = &join->start;
-    assert(key < join->keys.names.keys.count);
     if (varies(join, key) && state->initial == JOIN_INITIAL_DEFAULT) {
         state->initial = JOIN_INITIAL_UNKNOWN;
         join_emit_start(join, key, iso_value_unknown(&join->texts.atoms, ISO_UNJUDGED_SCHEMA));
@@ -252,9 +252,9 @@ bool iso_join_start_is_settled(const struct iso_join *join)
 /* A row of the table's first snapshot. */
 static void note_table(struct iso_join *join, uint32_t number, const struct iso_event *event)
 {
+    assert(number < join->tables.count);
     struct join_table *table = &join->tables.list[number];
     bool ends = event->flags & (ISO_EVENT_TABLE_ENDS | ISO_EVENT_SNAPSHOT_ENDS);
-    assert(number < join->tables.count);
     if (event->type == ISO_EVENT_CELL || event->flags & ISO_EVENT_INCREMENTAL)
         return;
     join->start.marks |= (event->flags & (ISO_EVENT_TABLE_ENDS | ISO_EVENT_SNAPSHOT_MARKS)) != 0;
@@ -283,10 +283,10 @@ void join_unlearn(struct iso_join *join, uint32_t key)
 void join_learn_initial(struct iso_join *join, uint32_t key, const struct iso_event *event,
                         const struct join_row *row)
 {
+    assert(key < join->keys.names.keys.count);
     struct join_key *state = &join->keys.list[key];
     bool delivered =
         state->initial == JOIN_INITIAL_DELIVERED || state->initial == JOIN_INITIAL_LEARNED;
-    assert(key < join->keys.names.keys.count);
     if (!join->capability->positions || join->options.initial_known || delivered ||
         !(row->flags & JOIN_ROW_BEFORE))
         return;
@@ -310,11 +310,11 @@ void join_learn_initial(struct iso_join *join, uint32_t key, const struct iso_ev
 static void take_again(struct iso_join *join, const struct iso_history *block,
                        const struct iso_event *event, uint32_t key)
 {
+    assert(key < join->keys.names.keys.count);
     const struct join_key *state = &join->keys.list[key];
     bool known = (event->flags & ISO_EVENT_HAS_AFTER) && state->content &&
                  join->capability->positions && state->partition == iso_origin_input(event->origin);
     uint32_t content = known ? join_content(&block->atoms, event->after) : 0;
-    assert(key < join->keys.names.keys.count);
     join->stats.rows_gone[ISO_ROWS_REPEATED] += event->type != ISO_EVENT_CELL;
     join->stats.repeats += event->type != ISO_EVENT_CELL;
     if (known && content != state->content)
@@ -324,9 +324,9 @@ static void take_again(struct iso_join *join, const struct iso_history *block,
 void join_take_initial(struct iso_join *join, const struct iso_history *block,
                        const struct iso_event *event, uint32_t key)
 {
+    assert(key < join->keys.names.keys.count);
     struct join_key *state = &join->keys.list[key];
     bool known = event->flags & ISO_EVENT_HAS_AFTER;
-    assert(key < join->keys.names.keys.count);
     note_table(join, state->of_table, event);
     if (state->was_changed && (state->initial != JOIN_INITIAL_LEARNED || join->start.complete)) {
         take_again(join, block, event, key);

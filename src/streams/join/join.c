@@ -125,13 +125,17 @@ static enum iso_status check_connector(struct iso_join *join, const struct iso_h
 {
     char buffer[ISO_ATOM_TEXT_MAX];
     size_t length;
-    if (event->type != ISO_EVENT_ROW || event->source == ISO_ABSENT)
+    struct join_cache *cache = &join->scratch.cache;
+    if (event->type != ISO_EVENT_ROW || event->source == ISO_ABSENT ||
+        (cache->block == block && cache->connector == event->source))
         return ISO_OK;
     uint32_t name = join_digest(&block->atoms, event->source);
     if (!join->source.connector)
         join->source.connector = name;
-    if (join->source.connector == name)
+    if (join->source.connector == name) {
+        cache->connector = cache->block == block ? event->source : ISO_ABSENT;
         return ISO_OK;
+    }
     const char *text = iso_atom_text(&block->atoms, event->source, buffer, &length);
     join->stats.row_events++;
     join->stats.rows_gone[ISO_ROWS_BAD]++;

@@ -55,7 +55,8 @@ struct join_own {
 struct join_scratch {
     struct join_cache {
         const struct iso_history *block;
-        iso_atom *texts; /* by entry of the block's atoms; + 1 */
+        iso_atom connector; /* the stream's, by its name in the block; ABSENT: not compared yet */
+        iso_atom *texts;    /* by entry of the block's atoms; + 1 */
         uint32_t *keys;
         uint32_t count, capacity;
     } cache;

@@ -27,9 +27,9 @@ void join_count_collection(struct iso_join *join, const struct join_table *table
 /* The entry of the table's events in the transaction. */
 static uint32_t entry_of(struct iso_join *join, uint32_t number, uint32_t table)
 {
+    assert(number < join->open.count);
     struct join_chain *counted = &join->open.list[number].counted;
     uint32_t row = counted->first;
-    assert(number < join->open.count);
     for (uint32_t i = 0; i < counted->count; i++, row = join->rows.list[row].next)
         if (join->rows.list[row].key == table)
             return row;
@@ -196,9 +196,9 @@ bool join_is_lacking(const struct iso_join *join, uint32_t key)
 
 static void lose_key(struct iso_join *join, uint32_t key, uint64_t position, uint64_t origin)
 {
+    assert(key < join->keys.names.keys.count);
     struct join_key *state = &join->keys.list[key];
     bool rises = join->positions.active;
-    assert(key < join->keys.names.keys.count);
     if (state->is_header || (rises && state->lost))
         return;
     state->lost = true;
@@ -280,10 +280,10 @@ static bool is_named(struct iso_join *join, const struct join_transaction *trans
 
 void join_lose(struct iso_join *join, uint32_t number, uint32_t of, uint64_t cts)
 {
+    assert(number < join->open.count);
     const struct join_transaction *transaction = &join->open.list[number];
     const struct join_record *record = of == ISO_NONE ? NULL : &join->records.list[of];
     uint64_t behind = cts + join->capability->positions;
-    assert(number < join->open.count);
     if (!join_mark_lacking(join, transaction))
         return;
     join->stats.incomplete++;
@@ -331,8 +331,8 @@ static void lose_all(struct iso_join *join, const struct join_record *record, ui
 
 void join_lose_whole(struct iso_join *join, uint32_t number, uint64_t cts)
 {
-    const struct join_record *record = &join->records.list[number];
     assert(number < join->records.count);
+    const struct join_record *record = &join->records.list[number];
     join->stats.incomplete++;
     lose_all(join, record, cts);
     for (uint32_t table = 0; table < join->tables.count; table++)
@@ -342,8 +342,8 @@ void join_lose_whole(struct iso_join *join, uint32_t number, uint64_t cts)
 
 void join_lose_moment(struct iso_join *join, uint32_t number, uint64_t from)
 {
-    const struct join_record *record = &join->records.list[number];
     assert(number < join->records.count);
+    const struct join_record *record = &join->records.list[number];
     if (from)
         lose_all(join, record, from);
     for (uint32_t i = 0, w = record->writes.first; !from && i < record->writes.count;

@@ -38,10 +38,10 @@ static bool may_share(const struct iso_join *join)
 
 void join_note_marker(struct iso_join *join, uint32_t number, iso_atom tid)
 {
+    assert(number < join->open.count);
     struct join_identity marker = marker_of(tid);
     struct join_transaction *transaction = &join->open.list[number];
     uint32_t known = join_map_get(&join->open.by_identity, marker);
-    assert(number < join->open.count);
     if (known == number || tid == ISO_ABSENT)
         return;
     if (known != ISO_NONE || join_dedup_find(join, marker) ||
@@ -88,10 +88,10 @@ void join_finish_markers(struct iso_join *join, const struct join_transaction *t
 
 void join_await_marker(struct iso_join *join, uint32_t number)
 {
+    assert(number < join->records.count);
     struct join_record *record = &join->records.list[number];
     struct join_identity marker = marker_of(record->tid);
     uint32_t transaction = join_map_get(&join->open.by_identity, marker);
-    assert(number < join->records.count);
     if (transaction != ISO_NONE)
         bind(join, record, join->open.list[transaction].identity);
     else

@@ -69,9 +69,9 @@ static uint32_t collect(struct iso_join *join, struct candidate *candidates, uin
 static void match_transaction(struct iso_join *join, uint32_t number, struct candidate *candidates,
                               const uint32_t *next, const struct join_map *anchors)
 {
+    assert(number < join->open.count);
     const struct join_transaction *transaction = &join->open.list[number];
     uint32_t fitting = ISO_NONE;
-    assert(number < join->open.count);
     if (join_map_get(&join->records.by_claim, transaction->identity) != ISO_NONE)
         return;
     for (uint32_t i = 0, r = transaction->rows.first; i < transaction->rows.count;

@@ -177,9 +177,9 @@ uint64_t join_events_of(const struct join_transaction *transaction)
 
 void join_check_complete(struct iso_join *join, uint32_t number)
 {
+    assert(number < join->open.count);
     struct join_transaction *transaction = &join->open.list[number];
     uint64_t have = join_events_of(transaction);
-    assert(number < join->open.count);
     JOIN_LOG(join, transaction->identity, "%" PRIu64 " of its rows arrived", have);
     bool ended = (transaction->flags & JOIN_ENDED) && have >= transaction->expected;
     if (ended && transaction->flags & JOIN_HAS_POSITION && !join->source.expects_in_band)
@@ -322,10 +322,10 @@ void join_take_end(struct iso_join *join, const struct iso_history *block,
 bool join_counts_other(struct iso_join *join, uint32_t number, const struct iso_history *block,
                        const struct iso_event *event)
 {
+    assert(number < join->open.count);
     bool is_of_covered = comes(join, block, event);
     struct join_transaction *transaction = &join->open.list[number];
     uint32_t input = iso_origin_input(event->origin), row = transaction->last_others.first;
-    assert(number < join->open.count);
     for (uint32_t i = 0; i < transaction->last_others.count && join->rows.list[row].key != input;
          i++)
         row = join->rows.list[row].next;

@@ -48,8 +48,8 @@ static struct join_channel *channel_of(struct join_extent *extent, uint32_t inpu
 
 void join_extent_pass(struct iso_join *join, const struct iso_event *event, uint32_t key)
 {
-    struct join_key *state = &join->keys.list[key];
     assert(key < join->keys.names.keys.count);
+    struct join_key *state = &join->keys.list[key];
     if (!has_channels(join) || !(event->flags & ISO_EVENT_HAS_CTS))
         return;
     struct join_channel *channel = channel_of(&join->extent, iso_origin_input(event->origin),

@@ -28,6 +28,7 @@ static void reserve_caches(struct iso_join *join, const struct iso_history *bloc
     if (join->scratch.cache.block != block) {
         join->scratch.cache.block = block;
         join->scratch.cache.count = 0;
+        join->scratch.cache.connector = ISO_ABSENT;
     }
     if (count > join->scratch.cache.capacity) {
         join->scratch.cache.capacity =
@@ -310,8 +311,8 @@ static bool is_chained(const struct join_record *record, uint32_t i)
 /* Rows of its identities will find it. */
 void join_enter_claim(struct iso_join *join, uint32_t number)
 {
-    struct join_record *record = &join->records.list[number];
     assert(number < join->records.count);
+    struct join_record *record = &join->records.list[number];
     for (uint32_t i = 0; i < record->identity_count; i++) {
         uint32_t first = join_map_get(&join->records.by_claim, record->identity[i]);
         if (first != ISO_NONE && is_chained(record, i))
@@ -322,8 +323,8 @@ void join_enter_claim(struct iso_join *join, uint32_t number)
 
 void join_leave_claim(struct iso_join *join, uint32_t number)
 {
-    const struct join_record *record = &join->records.list[number];
     assert(number < join->records.count);
+    const struct join_record *record = &join->records.list[number];
     for (uint32_t i = 0; i < record->identity_count; i++) {
         uint32_t first = join_map_get(&join->records.by_claim, record->identity[i]);
         if (first == number && record->next_equal != ISO_NONE && is_chained(record, i)) {

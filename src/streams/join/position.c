@@ -76,6 +76,24 @@ bool join_has_commit(const struct iso_join *join, uint64_t xid)
 
 /* ---- commits at their LSN ---- */
 
+/* The xids that a run without snapshots has kept for the first one: half of them go, so that going
+ * through them pays. */
+static void forget_uncounted(struct join_positions *positions)
+{
+    struct join_map kept = {0};
+    if (positions->active || positions->placed.used < 2 * PLACED_MOST)
+        return;
+    for (uint32_t i = 0; i <= positions->placed.mask; i++) {
+        const struct join_entry *entry = &positions->placed.slots[i];
+        if (entry->tag && (uint32_t)(positions->uncounted - entry->number) < PLACED_MOST)
+            join_map_put(&kept, placed_key(entry->number), JOIN_AT_LSN);
+    }
+    join_map_release(&positions->placed);
+    positions->placed = kept;
+}
+
+/* Before the first snapshot nothing tells an xid's epoch: 32 bits of it are known, and which of two
+ * is the later one. */
 void join_note_uncounted(struct iso_join *join, const struct join_transaction *transaction)
 {
     struct join_positions *positions = &join->positions;
@@ -85,7 +103,9 @@ void join_note_uncounted(struct iso_join *join, const struct join_transaction *t
     if (!xid || !join->capability->positions)
         return;
     join_map_put(&positions->placed, placed_key(xid), JOIN_AT_LSN);
-    positions->uncounted = xid > positions->uncounted ? xid : positions->uncounted;
+    if (!positions->uncounted || (int32_t)((uint32_t)xid - (uint32_t)positions->uncounted) > 0)
+        positions->uncounted = xid;
+    forget_uncounted(positions);
     if (!positions->active && transaction->position > positions->base)
         positions->base = transaction->position;
 }
@@ -97,13 +117,21 @@ bool join_is_counted(const struct iso_join *join, const struct join_transaction 
            !(transaction->flags & JOIN_HAS_POSITION && transaction->position <= positions->base);
 }
 
-/* The first snapshot has come. */
+/* The first snapshot has come, and with it the epoch. */
 static void start_counting(struct iso_join *join)
 {
     struct join_positions *positions = &join->positions;
+    struct join_map known = positions->placed;
     positions->active = true;
     if (!positions->base)
         return;
+    positions->placed = (struct join_map){0};
+    positions->uncounted = join_xid_of(join, positions->uncounted);
+    for (uint32_t i = 0; known.slots && i <= known.mask; i++)
+        if (known.slots[i].tag)
+            join_map_put(&positions->placed, placed_key(join_xid_of(join, known.slots[i].number)),
+                         JOIN_AT_LSN);
+    join_map_release(&known);
     positions->base |= ISO_JOIN_START;
     positions->position = positions->base;
     join_commit_names_start(&positions->names, positions->base);
@@ -152,17 +180,17 @@ bool join_may_write(const struct iso_join *join, const struct join_record *recor
 
 void join_place_record(struct iso_join *join, uint32_t number)
 {
+    assert(number < join->records.count);
     const struct iso_history *kept = &join->records.kept;
     struct join_record *record = &join->records.list[number];
     struct join_positions *positions = &join->positions;
     uint32_t t = record->kept, first = kept->txns.first_op[t];
     uint64_t latest = kept->snapshots.list[kept->txns.snapshot[t]].xmax;
-    assert(number < join->records.count);
-    if (!positions->active)
-        start_counting(join);
     join_extent_note(join, &kept->snapshots.list[kept->txns.snapshot[t]]);
     latest = record->xid > latest ? record->xid : latest;
     positions->reference = latest > positions->reference ? latest : positions->reference;
+    if (!positions->active)
+        start_counting(join);
     add_link(join, number, ISO_NONE);
     for (uint32_t o = first; kept->ops.ots && o < kept->txns.first_op[t + 1]; o++)
         if (kept->ops.kind[o] & ISO_OPERATION_SNAPSHOT)
@@ -329,8 +357,8 @@ static bool is_over_before(const struct join_record *record)
 /* All of a record is placed: it can go. */
 static void check_done(struct iso_join *join, uint32_t number)
 {
-    struct join_record *record = &join->records.list[number];
     assert(number < join->records.count);
+    struct join_record *record = &join->records.list[number];
     if (record->unplaced)
         return;
     if (is_over_before(record)) {

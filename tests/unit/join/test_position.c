@@ -92,6 +92,44 @@ static void counting_begins_behind_commits_at_their_lsn(void **state)
     join_bench_close(&bench);
 }
 
+/* A run that never gets a snapshot keeps no more xids than one that does. */
+static void xids_kept_for_the_first_snapshot_are_bounded(void **state)
+{
+    struct join_bench bench;
+    (void)state;
+    join_bench_open(&bench, &live);
+    for (uint32_t i = 0; i < 600000; i++) {
+        struct join_transaction one = {.identity = {700 + i, JOIN_BY_XID},
+                                       .flags = JOIN_HAS_POSITION,
+                                       .position = 10 + 2 * (uint64_t)i};
+        join_note_uncounted(bench.join, &one);
+    }
+    assert_in_range(bench.join->positions.placed.used, 1, 1 << 18);
+    join_bench_close(&bench);
+}
+
+/* The stream gives 32 bits of an xid: the first snapshot tells the others. */
+static void first_snapshot_tells_the_epoch_of_commits_before_it(void **state)
+{
+    struct join_bench bench;
+    struct iso_join_stats stats;
+    (void)state;
+    join_bench_open(&bench, &live);
+    join_bench_record(&bench,
+                      "{'tid':1,'sid':1,'xid':4294968096,'ops':[{'t':'w','k':'t/1','v':1}]}");
+    deliver(&bench, 800, 10, 20, "t/1", "1");
+    STEPS(&bench, "add 1[,20]{w:t/1=1}");
+    join_bench_record(&bench, "{'tid':2,'sid':2,'xid':4294968097,'snapshot':'4294968096:4294968097:"
+                              "4294968096','ops':[{'t':'r','k':'t/1','v':null},{'t':'w','k':'t/2',"
+                              "'v':2}]}");
+    deliver(&bench, 801, 20, 30, "t/2", "2");
+    END(&bench);
+    STEPS(&bench, "add 2[22,23]{w:t/2=2}");
+    iso_join_stats(bench.join, &stats);
+    assert_int_equal(stats.reads_gone[ISO_RECORDS_UNPLACED], 1);
+    join_bench_close(&bench);
+}
+
 /* The joined history keeps what its places follow from, for who seeks another order. */
 static void xids_and_snapshots_stay_in_the_joined_history(void **state)
 {
@@ -650,6 +688,8 @@ int main(void)
         cmocka_unit_test(commits_stand_below_the_first_snapshot_that_sees_them),
         cmocka_unit_test(who_has_no_snapshot_is_counted_among_the_others),
         cmocka_unit_test(counting_begins_behind_commits_at_their_lsn),
+        cmocka_unit_test(xids_kept_for_the_first_snapshot_are_bounded),
+        cmocka_unit_test(first_snapshot_tells_the_epoch_of_commits_before_it),
         cmocka_unit_test(xids_and_snapshots_stay_in_the_joined_history),
         cmocka_unit_test(readers_without_a_snapshot_are_in_the_joined_history_alone),
         cmocka_unit_test(a_writer_without_a_snapshot_that_wrote_nothing_is_a_reader),
