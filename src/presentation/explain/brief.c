@@ -86,17 +86,18 @@ static struct iso_text key_words(const struct line_parts *parts)
 /* ", as of just before 16": the moment that the read saw, or those from which it had a choice. */
 static void put_moment(struct iso_text *text, const struct line_parts *parts)
 {
-    const char *from = line_text(parts, parts->read_at), *until = line_text(parts, parts->until);
-    if (!parts->read_at)
+    const char *from = line_text(parts, parts->moment.first),
+               *until = line_text(parts, parts->moment.last);
+    if (!parts->moment.first)
         return;
     if (!strcmp(parts->level, iso_level_name(ISO_STALE_READS)))
         iso_text_format(text, ", as of %s or a moment before", from);
-    else if (!parts->has_until || !strcmp(from, until))
-        iso_text_format(text, ", as of %s%s", parts->inclusive ? "" : "just before ", from);
+    else if (!parts->moment.has_last || !strcmp(from, until))
+        iso_text_format(text, ", as of %s%s", parts->moment.inclusive ? "" : "just before ", from);
     else
-        iso_text_format(text,
-                        parts->until ? ", as of a moment from %s to %s" : ", as of %s or later",
-                        from, until);
+        iso_text_format(
+            text, parts->moment.last ? ", as of a moment from %s to %s" : ", as of %s or later",
+            from, until);
 }
 
 /* A step that was put together elsewhere, which ends here. */
@@ -224,8 +225,8 @@ static const struct {
 static void put_cycle(struct iso_brief *brief, const struct line_parts *parts)
 {
     uint32_t anti_dependencies = 0;
-    for (uint32_t i = 0; i < parts->edge_count; i++) {
-        const struct line_edge *edge = &parts->edges[i];
+    for (uint32_t i = 0; i < parts->edges.count; i++) {
+        const struct line_edge *edge = &parts->edges.list[i];
         anti_dependencies += !strcmp(edge->type, "rw");
         for (size_t k = 0; k < sizeof edges / sizeof *edges; k++) {
             if (strcmp(edges[k].type, edge->type))

@@ -87,7 +87,7 @@ static void add_read(struct line *line)
         add_row(line, parts->of_actual.cts, 0, ISO_MARK_NONE,
                 brief_text(line->brief, "transaction %s commits, with another %s by then",
                            line_text(parts, parts->writer_actual), line_text(parts, parts->key)));
-    add_row(line, parts->read_at, parts->inclusive ? 1 : -1, ISO_MARK_READ,
+    add_row(line, parts->moment.first, parts->moment.inclusive ? 1 : -1, ISO_MARK_READ,
             brief_text(line->brief,
                        is_serial(parts) ? "transaction %s commits; it found %s"
                                         : "transaction %s reads %s",

@@ -20,6 +20,12 @@ struct line_edge {
 };
 
 /* The members of a violation, as texts in `text` that end in NUL; 0: not said, or null. */
+/* When a read saw what it found; where several moments are possible, the first and the last. */
+struct line_moment {
+    uint32_t first, last;
+    bool inclusive, has_last;
+};
+
 struct line_parts {
     struct iso_text text;
     char axiom[20], kind[20], doubtful[20], level[12];
@@ -31,14 +37,17 @@ struct line_parts {
     uint32_t key, expected, actual, writer_expected, writer_actual, cause, note, locations;
     uint32_t guarantee;
     struct line_times own, of_expected, of_actual, of_other;
-    uint32_t read_at,
-        until; /* the moment of a read; with a choice of moments the first, the last */
-    bool inclusive, has_until, has_operation;
+    struct line_moment moment;
+    bool has_operation;
     uint64_t operation; /* of the first location */
-    uint32_t commit_count, commit_capacity;
-    struct line_commit *commits;
-    uint32_t edge_count, edge_capacity;
-    struct line_edge *edges;
+    struct {
+        struct line_commit *list;
+        uint32_t count, capacity;
+    } commits;
+    struct {
+        struct line_edge *list;
+        uint32_t count, capacity;
+    } edges;
     uint64_t lemmas;
 };
 

@@ -158,8 +158,8 @@ static void add_commit(struct line_parts *parts, const struct iso_reported_commi
     end_text(parts, 0);
     if (!added.tid || !any)
         return;
-    ISO_GROW(parts->commits, parts->commit_count, parts->commit_capacity);
-    parts->commits[parts->commit_count++] = added;
+    ISO_GROW(parts->commits.list, parts->commits.count, parts->commits.capacity);
+    parts->commits.list[parts->commits.count++] = added;
 }
 
 static struct iso_json_text key_of(const struct iso_reported_atom *key,
@@ -181,15 +181,15 @@ static void add_edge(struct line_parts *parts, const struct iso_reported_edge *f
         explain_put_key(&parts->text, key_of(&from->key, buffer), argue_put_text);
         end_text(parts, edge.key);
     }
-    ISO_GROW(parts->edges, parts->edge_count, parts->edge_capacity);
-    parts->edges[parts->edge_count++] = edge;
+    ISO_GROW(parts->edges.list, parts->edges.count, parts->edges.capacity);
+    parts->edges.list[parts->edges.count++] = edge;
 }
 
 const char *line_commit(const struct line_parts *parts, uint32_t tid)
 {
-    for (uint32_t i = 0; tid && i < parts->commit_count; i++)
-        if (!strcmp(line_text(parts, parts->commits[i].tid), line_text(parts, tid)))
-            return line_text(parts, parts->commits[i].words);
+    for (uint32_t i = 0; tid && i < parts->commits.count; i++)
+        if (!strcmp(line_text(parts, parts->commits.list[i].tid), line_text(parts, tid)))
+            return line_text(parts, parts->commits.list[i].words);
     return "";
 }
 
@@ -233,10 +233,10 @@ static void add_all(struct line_parts *parts, const struct iso_reported *reporte
     parts->of_expected = add_times(parts, &reported->moments.expected);
     parts->of_actual = add_times(parts, &reported->moments.actual);
     parts->of_other = add_times(parts, &reported->moments.other);
-    parts->read_at = add_stamp(parts, reported->moments.read_at);
-    parts->inclusive = reported->moments.inclusive;
-    parts->has_until = reported->moments.has_until;
-    parts->until = add_stamp(parts, reported->moments.until);
+    parts->moment.first = add_stamp(parts, reported->moments.read_at);
+    parts->moment.inclusive = reported->moments.inclusive;
+    parts->moment.has_last = reported->moments.has_until;
+    parts->moment.last = add_stamp(parts, reported->moments.until);
     parts->lemmas = reported->lemmas;
     for (uint32_t i = 0; i < reported->edge_count; i++)
         add_edge(parts, &reported->edges[i]);
@@ -260,8 +260,8 @@ bool brief_take(struct line_parts *parts, struct iso_brief *brief,
 void brief_read_release(struct line_parts *parts)
 {
     iso_text_release(&parts->text);
-    iso_free(parts->commits);
-    iso_free(parts->edges);
+    iso_free(parts->commits.list);
+    iso_free(parts->edges.list);
 }
 
 bool brief_read_line(const char *line, size_t length,

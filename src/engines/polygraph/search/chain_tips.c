@@ -86,7 +86,7 @@ enum readiness search_readiness(const struct search *search, uint32_t node)
          write++) {
         uint32_t key = engine->writes.key[write];
         guesses |= commits && engine->reads.open &&
-                   search->open_readers[version_slot(engine, search->current[key], key)];
+                   search->readers.open[version_slot(engine, search->current[key], key)];
         guesses |= begins && !goes_first(engine, engine->writes.version[write]);
     }
     return guesses ? GUESSES : FREE;
@@ -109,9 +109,9 @@ static void keep_only(struct engine *engine, uint32_t read, uint32_t candidate)
 static void rule_out_replaced(struct search *search, uint32_t version, uint32_t key, uint32_t t)
 {
     struct engine *engine = search->engine;
-    for (uint32_t c = search->first_reader[version_slot(engine, version, key)];
-         c != ISO_NONE && !search_failed(engine); c = search->next_reader[c]) {
-        uint32_t read = search->reader_of[c];
+    for (uint32_t c = search->readers.first[version_slot(engine, version, key)];
+         c != ISO_NONE && !search_failed(engine); c = search->readers.next[c]) {
+        uint32_t read = search->readers.of[c];
         uint32_t begin = node_begin(engine, engine->reads.transaction[read]);
         if (engine->reads.writer[read] != OPEN || engine->reads.transaction[read] == t ||
             search->position[begin] != ISO_NONE)

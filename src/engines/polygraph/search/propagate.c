@@ -11,14 +11,15 @@
 
 void search_log(struct search *search, uint32_t *where)
 {
-    ISO_GROW_COLUMN(search->log, search->log_count, search->log_capacity);
-    search->log[search->log_count++] = (struct change){where, *where};
+    ISO_GROW_COLUMN(search->undo.log, search->undo.log_count, search->undo.log_capacity);
+    search->undo.log[search->undo.log_count++] = (struct change){where, *where};
 }
 
 void search_set_vector(struct search *search, stamp_vector *where, stamp_vector value)
 {
-    ISO_GROW_COLUMN(search->clock_log, search->clock_log_count, search->clock_log_capacity);
-    search->clock_log[search->clock_log_count++] = (struct clock_change){where, *where};
+    ISO_GROW_COLUMN(search->undo.clock_log, search->undo.clock_log_count,
+                    search->undo.clock_log_capacity);
+    search->undo.clock_log[search->undo.clock_log_count++] = (struct clock_change){where, *where};
     *where = value;
 }
 
@@ -33,8 +34,8 @@ static bool is_near(const struct search *search, uint32_t node)
 
 static void log_moved(struct search *search, uint32_t node, uint64_t groups)
 {
-    ISO_GROW_COLUMN(search->moved, search->moved_count, search->moved_capacity);
-    search->moved[search->moved_count++] = (struct moved_entry){groups, node};
+    ISO_GROW_COLUMN(search->undo.moved, search->undo.moved_count, search->undo.moved_capacity);
+    search->undo.moved[search->undo.moved_count++] = (struct moved_entry){groups, node};
 }
 
 /* Undone, nodes that waited for the window wait again; those that came to it since may wait too,
@@ -42,16 +43,16 @@ static void log_moved(struct search *search, uint32_t node, uint64_t groups)
 void search_undo(struct search *search, const struct decision *decision)
 {
     struct engine *engine = search->engine;
-    while (search->log_count > decision->log_count) {
-        struct change *change = &search->log[--search->log_count];
+    while (search->undo.log_count > decision->log_count) {
+        struct change *change = &search->undo.log[--search->undo.log_count];
         *change->where = change->old;
     }
-    while (search->clock_log_count > decision->clock_log_count) {
-        struct clock_change *change = &search->clock_log[--search->clock_log_count];
+    while (search->undo.clock_log_count > decision->clock_log_count) {
+        struct clock_change *change = &search->undo.clock_log[--search->undo.clock_log_count];
         *change->where = change->old;
     }
-    while (search->moved_count > decision->moved_count) {
-        const struct moved_entry *entry = &search->moved[--search->moved_count];
+    while (search->undo.moved_count > decision->moved_count) {
+        const struct moved_entry *entry = &search->undo.moved[--search->undo.moved_count];
         if (!is_near(search, entry->node))
             engine->saturation.moved_groups[entry->node] |= entry->groups;
     }
@@ -114,7 +115,7 @@ bool search_add_edge(struct engine *engine, struct fact fact)
 void search_candidate_gone(struct engine *engine, uint32_t read, uint32_t version)
 {
     uint32_t *count =
-        &engine->scheduled.by->open_readers[version_slot(engine, version, engine->reads.key[read])];
+        &engine->scheduled.by->readers.open[version_slot(engine, version, engine->reads.key[read])];
     engine_set(engine, count, *count - 1);
 }
 
@@ -142,10 +143,11 @@ static void note_open_reads(struct search *search, uint32_t t)
     const struct engine *engine = search->engine;
     ISO_EACH(write, engine->writes.first, t) {
         uint32_t version = engine->writes.version[write];
-        if (!search->open_readers[version])
+        if (!search->readers.open[version])
             continue;
-        for (uint32_t c = search->first_reader[version]; c != ISO_NONE; c = search->next_reader[c])
-            agenda_add(&search->reads, search->reader_of[c]);
+        for (uint32_t c = search->readers.first[version]; c != ISO_NONE;
+             c = search->readers.next[c])
+            agenda_add(&search->reads, search->readers.of[c]);
     }
 }
 

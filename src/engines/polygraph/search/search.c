@@ -28,16 +28,16 @@ static void add_option(struct search *search, uint32_t chain)
 
 static double draw_noise(struct search *search)
 {
-    search->random ^= search->random << 13;
-    search->random ^= search->random >> 7;
-    search->random ^= search->random << 17;
-    return (double)(search->random >> 11) / 9007199254740992.0;
+    search->retreat.random ^= search->retreat.random << 13;
+    search->retreat.random ^= search->retreat.random >> 7;
+    search->retreat.random ^= search->retreat.random << 17;
+    return (double)(search->retreat.random >> 11) / 9007199254740992.0;
 }
 
 static double turn_of(struct search *search, uint32_t node)
 {
     return search->likely_position[node] +
-           (search->noise > 0 ? search->noise * draw_noise(search) : 0);
+           (search->retreat.noise > 0 ? search->retreat.noise * draw_noise(search) : 0);
 }
 
 /* Tips that could be scheduled with a guess, the one that probably comes first, first. */
@@ -67,36 +67,36 @@ static bool open_decision(struct search *search)
         search->decisions = iso_reallocate(search->decisions,
                                            search->decision_capacity * sizeof *search->decisions);
     }
-    search->decisions[search->decision_count++] = (struct decision){search->log_count,
-                                                                    search->clock_log_count,
-                                                                    search->moved_count,
-                                                                    first,
-                                                                    search->option_count - first,
-                                                                    0};
+    search->decisions[search->decision_count++] =
+        (struct decision){search->undo.log_count,       search->undo.clock_log_count,
+                          search->undo.moved_count,     first,
+                          search->option_count - first, 0};
     return true;
 }
 
 /* Forgets the last decisions, and their order. */
 static void jump_back(struct search *search)
 {
-    uint32_t back = search->jump < search->decision_count ? search->jump : search->decision_count;
+    uint32_t back = search->retreat.jump < search->decision_count ? search->retreat.jump
+                                                                  : search->decision_count;
     search->decision_count -= back;
     const struct decision *decision = &search->decisions[search->decision_count];
     search_undo(search, decision);
     search->option_count = decision->first;
-    search->noise = search->engine->chains.count + 4.0 * search->jump;
-    search->jump = search->jump < LONGEST_JUMP ? 2 * search->jump : FIRST_JUMP;
-    search->stuck = 0;
+    search->retreat.noise = search->engine->chains.count + 4.0 * search->retreat.jump;
+    search->retreat.jump =
+        search->retreat.jump < LONGEST_JUMP ? 2 * search->retreat.jump : FIRST_JUMP;
+    search->retreat.stuck = 0;
 }
 
 static void note_progress(struct search *search)
 {
-    if (search->scheduled_count <= search->furthest)
+    if (search->scheduled_count <= search->retreat.furthest)
         return;
-    search->furthest = search->scheduled_count;
-    search->stuck = 0;
-    search->jump = FIRST_JUMP;
-    search->noise = 0;
+    search->retreat.furthest = search->scheduled_count;
+    search->retreat.stuck = 0;
+    search->retreat.jump = FIRST_JUMP;
+    search->retreat.noise = 0;
 }
 
 /* Tries the next option of the last decision that has one; false: there is none any more. */
@@ -110,9 +110,9 @@ static bool try_options(struct search *search)
             search->option_count = decision->first;
             search->decision_count--;
             counters->search_dead_ends++;
-            if (--search->dead_ends == 0)
+            if (--search->retreat.dead_ends == 0)
                 return false;
-            if (++search->stuck >= PATIENCE && search->decision_count) {
+            if (++search->retreat.stuck >= PATIENCE && search->decision_count) {
                 jump_back(search);
                 return true;
             }
@@ -178,10 +178,10 @@ static void index_open_reads(struct search *search)
                 version_slot(engine, engine->candidates.version[i], engine->reads.key[read]);
             /* candidates move within their read when one goes; the entry only has to lead to the
              * read */
-            search->reader_of[i] = read;
-            search->next_reader[i] = search->first_reader[list];
-            search->first_reader[list] = i;
-            search->open_readers[list]++;
+            search->readers.of[i] = read;
+            search->readers.next[i] = search->readers.first[list];
+            search->readers.first[list] = i;
+            search->readers.open[list]++;
         }
     }
 }
@@ -201,16 +201,16 @@ static void search_init(struct search *search, struct engine *engine)
     search->position = iso_numbers_none(engine->graph.node_count);
     search->current = versions_initial(engine);
     search->open_writer = iso_numbers_none(engine->history->keys.count);
-    search->open_readers =
+    search->readers.open =
         iso_numbers_zero((size_t)engine->versions.count + engine->history->keys.count);
-    search->first_reader =
+    search->readers.first =
         iso_numbers_none((size_t)engine->versions.count + engine->history->keys.count);
-    search->next_reader = iso_numbers(engine->candidates.total);
-    search->reader_of = iso_numbers(engine->candidates.total);
+    search->readers.next = iso_numbers(engine->candidates.total);
+    search->readers.of = iso_numbers(engine->candidates.total);
     search->blocker = iso_numbers_zero(engine->chains.count);
     search->turn = iso_allocate(((size_t)engine->chains.count + 1) * sizeof *search->turn);
-    search->jump = FIRST_JUMP;
-    search->random = 0x9e3779b97f4a7c15u;
+    search->retreat.jump = FIRST_JUMP;
+    search->retreat.random = 0x9e3779b97f4a7c15u;
     agenda_init(&search->reads, engine->reads.count);
     index_open_reads(search);
 }
@@ -218,16 +218,17 @@ static void search_init(struct search *search, struct engine *engine)
 static void search_release(struct search *search)
 {
     struct engine *engine = search->engine;
-    iso_column_free(search->log, search->log_capacity * sizeof *search->log);
-    iso_column_free(search->clock_log, search->clock_log_capacity * sizeof *search->clock_log);
-    iso_column_free(search->moved, search->moved_capacity * sizeof *search->moved);
+    iso_column_free(search->undo.log, search->undo.log_capacity * sizeof *search->undo.log);
+    iso_column_free(search->undo.clock_log,
+                    search->undo.clock_log_capacity * sizeof *search->undo.clock_log);
+    iso_column_free(search->undo.moved, search->undo.moved_capacity * sizeof *search->undo.moved);
     iso_free(engine->scheduled.progress);
     iso_free(engine->scheduled.waiting);
     engine->scheduled.progress = NULL;
     engine->scheduled.waiting = NULL;
     ISO_FREE_ALL(search->likely, search->likely_position, search->scheduled, search->position,
-                 search->current, search->open_writer, search->open_readers, search->first_reader,
-                 search->next_reader, search->reader_of);
+                 search->current, search->open_writer, search->readers.open, search->readers.first,
+                 search->readers.next, search->readers.of);
     agenda_release(&search->reads);
     ISO_FREE_ALL(search->blocker, search->decisions, search->options, search->turn);
 }
@@ -246,7 +247,7 @@ bool search_order(struct engine *engine, uint64_t dead_ends, uint32_t *scheduled
 {
     struct search search;
     search_init(&search, engine);
-    search.dead_ends = dead_ends;
+    search.retreat.dead_ends = dead_ends;
     engine->scheduled.by = &search;
     bool found = schedule_all(&search);
     *scheduled_count = search.scheduled_count;

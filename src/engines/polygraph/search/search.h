@@ -30,35 +30,49 @@ struct decision {
     uint32_t first, count, tried; /* into `options`: chains */
 };
 
-struct search {
-    struct engine *engine;
+/* All changes since the search began, so that a decision can be taken back. */
+struct search_undo_log {
     struct change *log;
     size_t log_count, log_capacity;
     struct clock_change *clock_log;
     size_t clock_log_count, clock_log_capacity;
     struct moved_entry *moved;
     size_t moved_count, moved_capacity;
-    uint32_t *likely,
-        *likely_position; /* events in the order in which they probably come; inverse, by node */
-    uint32_t *scheduled;  /* nodes in the order of the schedule */
-    uint32_t *position;   /* by node: its position in the schedule, or ISO_NONE */
-    uint32_t scheduled_count; /* nodes that are scheduled */
-    uint32_t *current;        /* by key: the newest version that is scheduled, or INITIAL */
-    uint32_t *open_writer;  /* by key: the version that has begun and not committed, or ISO_NONE */
-    uint32_t *open_readers; /* by version, and then by key for the initial one: open reads that have
-                               it for a candidate */
-    uint32_t *first_reader, *next_reader, *reader_of; /* likewise; by candidate: those reads */
-    struct agenda reads; /* open reads one of whose candidates' clocks has moved */
-    uint32_t *blocker;   /* by chain: the chain that last blocked its tip */
-    struct decision *decisions;
-    uint32_t decision_count, decision_capacity;
-    uint32_t *options, option_count, option_capacity;
+};
+
+/* Open reads by what they may see: lists of candidates. */
+struct search_readers {
+    uint32_t *open; /* by version, and then by key for the initial one: how many there are */
+    uint32_t *first, *next, *of; /* likewise; by candidate: the next one, its read */
+};
+
+/* How far the search goes back where it gets no further. */
+struct search_retreat {
     uint64_t dead_ends;   /* that it may still meet */
     uint32_t furthest;    /* the most nodes that are scheduled at once */
     uint32_t stuck, jump; /* dead ends since then or the last jump; decisions to jump back over */
-    double *turn; /* by chain: of the tips of the decision at hand, when it probably comes */
-    double noise; /* in positions */
+    double noise;         /* in positions */
     uint64_t random;
+};
+
+struct search {
+    struct engine *engine;
+    struct search_undo_log undo;
+    struct search_readers readers;
+    struct search_retreat retreat;
+    uint32_t *likely;          /* events in the order in which they probably come */
+    uint32_t *likely_position; /* its inverse, by node */
+    uint32_t *scheduled;       /* nodes in the order of the schedule */
+    uint32_t *position;        /* by node: its position in the schedule, or ISO_NONE */
+    uint32_t scheduled_count;
+    uint32_t *current;     /* by key: the newest version that is scheduled, or INITIAL */
+    uint32_t *open_writer; /* by key: the version that has begun and not committed, or ISO_NONE */
+    struct agenda reads;   /* open reads one of whose candidates' clocks has moved */
+    uint32_t *blocker;     /* by chain: the chain that last blocked its tip */
+    struct decision *decisions;
+    uint32_t decision_count, decision_capacity;
+    uint32_t *options, option_count, option_capacity;
+    double *turn; /* by chain: of the tips of the decision at hand, when it probably comes */
 };
 
 static inline bool search_failed(const struct engine *engine)
