@@ -366,7 +366,8 @@ static enum iso_status decode(struct iso_change_source *source, const struct iso
     if (iso_envelope_saw(envelope, ISO_MEMBER_DDL) ||
         iso_envelope_saw(envelope, ISO_MEMBER_DATABASE_NAME))
         return take_schema_change(source, message, events, error);
-    if (envelope->seen != (uint64_t)1 << ISO_MEMBER_TS_MS)
+    source->decoder.is_foreign = envelope->seen != (uint64_t)1 << ISO_MEMBER_TS_MS;
+    if (source->decoder.is_foreign)
         return iso_error_set(error, ISO_BAD_INPUT,
                              "not a message of %s: expected op, status, ddl, or ts_ms alone",
                              source->rules->senders);
@@ -380,6 +381,7 @@ enum iso_status iso_change_source_decode(struct iso_decoder *decoder,
 {
     struct iso_change_source *source = (struct iso_change_source *)decoder;
     uint32_t first = events->count;
+    decoder->is_foreign = false;
     if (decode(source, message, events, error) != ISO_OK)
         events->count = first;
     else if (source->unreported)

@@ -235,6 +235,7 @@ struct iso_decoder {
     const char *value; /* the column that is a row's value; NULL: all, or it has none */
     bool cells;        /* columns are values of their own */
     bool ranges;      /* its records may have row sets of plain keys, for which all keys are kept */
+    bool is_foreign;  /* what it refused last is whole, and of nobody of its kind */
     bool only_signed; /* its database has no integers without a sign, as far as messages have shown
                        */
 };

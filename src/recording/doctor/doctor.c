@@ -247,6 +247,7 @@ void doctor_command(struct doctor *doctor)
                    report->prefix ? report->prefix : "PREFIX",
                    report->is_avro ? ",registry=URL" : "");
     put_option(text, "--source", "history:%s", history);
+    iso_text_put(text, report->reads_committed ? " --level rc" : "");
     iso_text_put(text, " --wait-for-topics");
     put_option(text, "-X", "bootstrap.servers=%s", brokers ? brokers : "HOST:PORT");
 }

@@ -39,6 +39,7 @@ struct iso_doctor_report {
     bool has_transactions;  /* the topic of BEGIN and END */
     bool is_avro;
     bool orders_by_bytes;  /* texts of all columns: collation=C */
+    bool reads_committed;  /* a transaction that does not say otherwise: --level rc */
     struct iso_text watch; /* the command */
 };
 

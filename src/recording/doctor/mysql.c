@@ -69,6 +69,7 @@ static void check_isolation(struct doctor *doctor)
     if (!*value)
         variable(doctor, "tx_isolation", value, sizeof value);
     variable(doctor, "innodb_snapshot_isolation", snapshot, sizeof snapshot);
+    doctor->report->reads_committed = !strcmp(value, "READ-COMMITTED");
     bool is_maria = doctor->report->product == ISO_PRODUCT_MARIADB;
     if (strcmp(value, "REPEATABLE-READ") && strcmp(value, "SERIALIZABLE"))
         doctor_add(

@@ -71,6 +71,7 @@ static void check_server(struct postgres *postgres)
                    "ALTER SYSTEM SET wal_level = 'logical';  -- and restart the server",
                    "wal_level is %s, not logical", text);
     doctor_ask(doctor, "SHOW default_transaction_isolation", text, sizeof text);
+    doctor->report->reads_committed = !strcmp(text, "read committed");
     if (strcmp(text, "repeatable read") && strcmp(text, "serializable")) {
         char mend[MEND];
         snprintf(mend, sizeof mend,

@@ -74,9 +74,9 @@ bool iso_join_has_watermarks(const struct iso_join *join)
     return join->capability->closing == JOIN_CLOSES_AT_WATERMARK;
 }
 
-void iso_join_declare(struct iso_join *join, uint32_t input)
+void iso_join_declare(struct iso_join *join, uint32_t input, bool declared)
 {
-    join_input(join, input)->declared = true;
+    join_input(join, input)->declared = declared;
 }
 
 void iso_join_expect_ends(struct iso_join *join)

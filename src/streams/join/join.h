@@ -302,8 +302,8 @@ uint64_t iso_join_closed(const struct iso_join *join);
 void iso_join_recheck(struct iso_join *join);
 
 /* An input of the change streams that rows may come from. Positions in other inputs close a
- * transaction only if all inputs were named before. */
-void iso_join_declare(struct iso_join *join, uint32_t input);
+ * transaction only if all inputs were named before. False: none will, as turned out. */
+void iso_join_declare(struct iso_join *join, uint32_t input, bool declared);
 
 /* A source brings ENDs; or what statements did to whole tables. Until something of it came, no
  * transaction is known to be whole, or no such statement to be none. */

@@ -212,6 +212,9 @@ void iso_pipeline_archive(struct iso_archive *archive, struct iso_pipeline *pipe
     for (uint32_t i = 0; archive->restoring && i < pipeline->inputs.names.count; i++)
         routes_note_topic(&pipeline->routes, pipeline->inputs.names.list[i].topic);
     archive_times(archive, pipeline);
+    for (uint32_t i = 0; archive->restoring && i < pipeline->inputs.count; i++)
+        if (pipeline->inputs.list[i].route == NO_ROUTE && i < pipeline->inputs.names.count)
+            routes_leave_topic(&pipeline->routes, pipeline->inputs.names.list[i].topic);
     archive_findings(archive, &pipeline->reports.findings);
     unlisted_archive(archive, &pipeline->reports.unlisted);
     archive_doubt(archive, pipeline);

@@ -78,6 +78,38 @@ static void note_first(struct iso_pipeline *pipeline, const struct iso_message *
     state->begun = true;
 }
 
+/* ---- topics of a prefix that are none of its connector's ---- */
+
+/* Whether its message, which the decoder refused, is of nobody of the kind, and the first that
+ * arrived of its topic. */
+static bool is_of_others(const struct iso_pipeline *pipeline, const struct iso_message *message,
+                         const struct iso_decoder *decoder)
+{
+    uint32_t route = routes_find_topic(&pipeline->routes, message->topic);
+    if (!decoder->is_foreign || route == ISO_NONE || !pipeline->routes.list[route].is_prefix)
+        return false;
+    for (uint32_t i = 0; i < pipeline->inputs.count && i < pipeline->inputs.names.count; i++)
+        if (pipeline->inputs.list[i].begun &&
+            !strcmp(pipeline->inputs.names.list[i].topic, message->topic))
+            return false;
+    return true;
+}
+
+/* No source names the topic, then: what it carries is not waited for. */
+static void leave_topic(struct iso_pipeline *pipeline, const struct iso_message *message)
+{
+    char location[LOCATION_BYTES], reason[LOCATION_BYTES + 200];
+    pipeline_put_location(pipeline, pipeline_origin_of(message), location, sizeof location);
+    snprintf(
+        reason, sizeof reason,
+        "the whole topic: none of the connector's messages are there. If clients' records are: "
+        "expected --source history:%.*s, too",
+        LOCATION_BYTES, message->topic);
+    pipeline_leave_topic(pipeline, message->topic);
+    if (pipeline->options.on_bad)
+        pipeline->options.on_bad(pipeline->options.context, message, location, reason);
+}
+
 /* ---- what arrived, for the books ---- */
 
 uint64_t pipeline_reads_in(const struct iso_history *block, uint32_t first, uint32_t count)
@@ -143,13 +175,20 @@ enum iso_status pipeline_decode(struct iso_pipeline *pipeline, uint64_t now,
             continue;
         }
         pipeline_arrived(pipeline, message->input, now);
+        bool is_decoded =
+            decoder->class->decode(decoder, message, &pipeline->batch.events, &wrong) == ISO_OK;
+        if (!is_decoded && is_of_others(pipeline, message, decoder)) {
+            leave_topic(pipeline, message);
+            pipeline->stats.unrouted++;
+            continue;
+        }
         note_first(pipeline, message);
         pipeline_note_time(pipeline, message, now);
         if (message->timestamp_type != ISO_TIMESTAMP_NONE && message->timestamp > 0)
             counted_note_time(&pipeline->counted, (uint64_t)message->timestamp);
         pipeline->stats.messages++;
         pipeline->stats.bytes += message->key.size + message->payload.size;
-        if (decoder->class->decode(decoder, message, &pipeline->batch.events, &wrong) == ISO_OK) {
+        if (is_decoded) {
             if (decoder->ranges)
                 imply_own(&pipeline->batch.events.block, first_record);
             pipeline_note_snapshots(pipeline, message, first_record);

@@ -62,6 +62,8 @@ const char *pipeline_order_outcome(const struct iso_pipeline *pipeline);
 struct input *pipeline_input(struct iso_pipeline *pipeline, uint32_t input);
 /* The least watermark of all inputs of change streams; false: none ever came, as with CSV. */
 bool pipeline_whole(const struct iso_pipeline *pipeline, uint64_t *whole);
+/* The topic of a prefix is none of its connector's: its partitions are not waited for. */
+void pipeline_leave_topic(struct iso_pipeline *pipeline, const char *topic);
 void pipeline_arrived(struct iso_pipeline *pipeline, uint32_t input, uint64_t now);
 void pipeline_watermark(struct iso_pipeline *pipeline, uint64_t origin, uint64_t timestamp,
                         uint64_t now);

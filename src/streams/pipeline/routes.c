@@ -76,25 +76,13 @@ void routes_release(struct routes *routes)
 {
     for (uint32_t i = 0; i < routes->count; i++) {
         release_names(&routes->list[i].topics);
+        release_names(&routes->list[i].others);
         release_names(&routes->list[i].tables);
         routes->list[i].decoder->class->destroy(routes->list[i].decoder);
         iso_free(routes->list[i].topic);
     }
     iso_free(routes->list);
     *routes = (struct routes){0};
-}
-
-uint32_t routes_find_topic(const struct routes *routes, const char *topic)
-{
-    uint32_t found = ISO_NONE;
-    for (uint32_t i = 0; i < routes->count; i++) {
-        const struct route *route = &routes->list[i];
-        if (!route->is_prefix && !strcmp(route->topic, topic))
-            return i;
-        if (route->is_prefix && !strncmp(route->topic, topic, strlen(route->topic)))
-            found = i;
-    }
-    return found;
 }
 
 static bool has_name(const struct route_names *names, const char *name, size_t length)
@@ -109,6 +97,38 @@ static void add_name(struct route_names *names, const char *name, size_t length)
 {
     ISO_GROW(names->list, names->count, names->capacity);
     names->list[names->count++] = iso_copy_text(name, length);
+}
+
+uint32_t routes_find_topic(const struct routes *routes, const char *topic)
+{
+    uint32_t found = ISO_NONE;
+    size_t longest = 0;
+    for (uint32_t i = 0; i < routes->count; i++) {
+        const struct route *route = &routes->list[i];
+        size_t length = strlen(route->topic);
+        if (!route->is_prefix && !strcmp(route->topic, topic))
+            return i;
+        if (!route->is_prefix || length < longest || strncmp(route->topic, topic, length) ||
+            has_name(&route->others, topic, strlen(topic)))
+            continue;
+        found = i;
+        longest = length;
+    }
+    return found;
+}
+
+void routes_leave_topic(struct routes *routes, const char *topic)
+{
+    uint32_t number = routes_find_topic(routes, topic);
+    if (number == ISO_NONE || !routes->list[number].is_prefix)
+        return;
+    struct route_names *names = &routes->list[number].topics;
+    add_name(&routes->list[number].others, topic, strlen(topic));
+    for (uint32_t i = 0; i < names->count; i++)
+        if (!strcmp(names->list[i], topic)) {
+            iso_free(names->list[i]);
+            names->list[i] = names->list[--names->count];
+        }
 }
 
 bool routes_note_topic(struct routes *routes, const char *topic)

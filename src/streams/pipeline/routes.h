@@ -13,12 +13,12 @@
 struct route {
     char *topic;    /* or what the names of its topics begin with, if `is_prefix` */
     bool is_there;  /* a partition of it is known */
-    bool is_prefix; /* `topics` are those of them that are known, `tables` what the stream says will
-                       have one */
+    bool is_prefix; /* `topics` are those of them that are known, `others` those that turned out to
+                       be none, `tables` what the stream says will have one */
     struct route_names {
         char **list;
         uint32_t count, capacity;
-    } topics, tables;
+    } topics, others, tables;
     struct iso_decoder *decoder;
     bool whole_rows; /* its values are whole rows */
     struct iso_route_traits traits;
@@ -43,8 +43,12 @@ void routes_set_traits(struct routes *routes,
                        const struct iso_route_traits *traits); /* of the one added last */
 void routes_release(struct routes *routes);
 
-/* Number of the route of a topic: its own, or that of its prefix. ISO_NONE: there is none. */
+/* Number of the route of a topic: its own, or that of its longest prefix. ISO_NONE: there is
+ * none. */
 uint32_t routes_find_topic(const struct routes *routes, const char *topic);
+
+/* The topic of a prefix is none of its connector's. */
+void routes_leave_topic(struct routes *routes, const char *topic);
 
 /* A topic is there, or a table that the stream names will have one. True: now a table may be
  * covered that was not. */

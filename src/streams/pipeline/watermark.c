@@ -1,5 +1,6 @@
 /* Watermarks: one an input, the least of them for the engine. */
 #include <assert.h>
+#include <string.h>
 
 #include "base/memory.h"
 #include "pipeline/pipeline_private.h"
@@ -92,13 +93,27 @@ void iso_pipeline_declare(struct iso_pipeline *pipeline, uint32_t input, uint64_
     assert(input < pipeline->inputs.names.count);
     struct input *state = pipeline_input(pipeline, input);
     pipeline_note_topic(pipeline, pipeline->inputs.names.list[input].topic);
+    if (routes_find_topic(&pipeline->routes, pipeline->inputs.names.list[input].topic) == ISO_NONE)
+        return;
     if (pipeline_is_change_stream(pipeline, input))
-        iso_join_declare(pipeline->join, input);
+        iso_join_declare(pipeline->join, input, true);
     bool counts = pipeline_has_watermarks(pipeline, input);
     if (!state->takes_part)
         state->latest = now;
     state->takes_part = true;
     state->counts |= counts;
+}
+
+void pipeline_leave_topic(struct iso_pipeline *pipeline, const char *topic)
+{
+    routes_leave_topic(&pipeline->routes, topic);
+    for (uint32_t i = 0; i < pipeline->inputs.names.count; i++) {
+        if (strcmp(pipeline->inputs.names.list[i].topic, topic))
+            continue;
+        *pipeline_input(pipeline, i) = (struct input){.route = NO_ROUTE};
+        if (pipeline->join)
+            iso_join_declare(pipeline->join, i, false);
+    }
 }
 
 void pipeline_arrived(struct iso_pipeline *pipeline, uint32_t input, uint64_t now)

@@ -49,7 +49,8 @@ struct run_stream_options {
         "collation=ci|binary|C, compression=NAME; each connector's README says\n" \
         "what they do. May be given often. debezium:PREFIX.* and yugabyte:PREFIX.*\n" \
         "are all topics whose names begin so, those that appear later, too,\n" \
-        "but for topics that another --source names."), \
+        "but for topics that another --source names, and such whose first message\n" \
+        "is none of the connector's."), \
     CLI_ROW_TEXT("history", "FILE", RUN_STREAM_PLACE(owner, history), \
         "What clients saw, as a finished history in the native format."), \
     CLI_ROW_CHOICE("on-bad-record", "fail|skip|dead-letter", RUN_STREAM_PLACE(owner, pipeline.on_bad_record), \

@@ -22,7 +22,7 @@ stop_all() {
 }
 trap stop_all EXIT
 
-plan 37
+plan 38
 doctor() { # option...: its JSON in $work/out
     "$isochron" doctor --json "$@" "$url" >"$work/out" 2>"$work/err"
 }
@@ -86,6 +86,9 @@ result $? "the watch command fits" || sed 's/^/# /' "$work/watch"
 timeout 20 bash -c "$(sed "s#^isochron#$isochron#; s/\$/ --until-eof --quiet/" "$work/watch")" >"$work/log" 2>&1
 [ $? = 3 ] || [ $? = 0 ]
 result $? "and watch takes it" || sed 's/^/# /' "$work/log"
+sql "ALTER DATABASE shop SET default_transaction_isolation = 'read committed'"
+doctor --history clients; jq -re .watch "$work/out" | grep -q ' --level rc '
+result $? "of transactions at READ COMMITTED that is the level" && sql "ALTER DATABASE shop SET default_transaction_isolation = 'repeatable read'"
 
 wrong weak "REPLICA IDENTITY is not FULL: acct" "ALTER TABLE acct REPLICA IDENTITY DEFAULT"
 wrong wrong "REPLICA IDENTITY is NOTHING: acct" "ALTER TABLE acct REPLICA IDENTITY NOTHING"

@@ -50,8 +50,11 @@ static void test_many_tables(void **state)
 {
     (void)state;
     struct iso_doctor_table tables[10];
-    struct iso_doctor_report report = {
-        .tables = tables, .table_count = 10, .prefix = "erp", .orders_by_bytes = true};
+    struct iso_doctor_report report = {.tables = tables,
+                                       .table_count = 10,
+                                       .prefix = "erp",
+                                       .orders_by_bytes = true,
+                                       .reads_committed = true};
     struct iso_doctor_options options = {.history = "clients"};
     struct doctor doctor = {.options = &options, .report = &report};
     for (int i = 0; i < 10; i++)
@@ -63,7 +66,7 @@ static void test_many_tables(void **state)
     assert_string_equal(
         report.watch.bytes,
         "isochron watch --source debezium:erp.public.odd,cells=true,collation=C --source "
-        "'debezium:erp.*,cells=true,identity=full,collation=C' --source history:clients --wait-for-topics "
+        "'debezium:erp.*,cells=true,identity=full,collation=C' --source history:clients --level rc --wait-for-topics "
         "-X bootstrap.servers=HOST:PORT");
     iso_text_release(&report.watch);
 }

@@ -474,8 +474,8 @@ static void later_positions_close_without_end(void **state)
     struct join_bench bench;
     (void)state;
     join_bench_open(&bench, &debezium_file);
-    iso_join_declare(bench.join, 0);
-    iso_join_declare(bench.join, 1);
+    iso_join_declare(bench.join, 0, true);
+    iso_join_declare(bench.join, 1, true);
     join_bench_by_xid(&bench, 700, 10, 20, "t/1", NULL, "1");
     join_bench_by_xid(&bench, 701, 30, 40, "t/1", "-", "2");
     STEPS(&bench, ""); /* the other topic may have more of it */
