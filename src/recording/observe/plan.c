@@ -143,6 +143,14 @@ static void plan_any(struct plan_statement *statement)
         statement->kind = PLAN_CLOSE;
         statement->name = node->close_portal_stmt->portalname;
         break;
+    case PG_QUERY__NODE__NODE_DEALLOCATE_STMT:
+        statement->kind = PLAN_DEALLOCATE;
+        statement->name = node->deallocate_stmt->name;
+        break;
+    case PG_QUERY__NODE__NODE_DISCARD_STMT:
+        if (node->discard_stmt->target == PG_QUERY__DISCARD_MODE__DISCARD_ALL)
+            statement->kind = PLAN_DEALLOCATE;
+        break;
     default:
         break;
     }

@@ -25,6 +25,7 @@ enum plan_kind {
     PLAN_DECLARE,
     PLAN_FETCH,
     PLAN_CLOSE,
+    PLAN_DEALLOCATE,
     PLAN_SET
 };
 
@@ -105,7 +106,7 @@ struct plan_statement {
     bool says_some; /* constants of each row that matches; `is_exists`: whether there is one, by t
                        or f */
     bool is_exists;
-    const char *name;                  /* of a savepoint, cursor */
+    const char *name;                  /* of a savepoint, cursor, prepared statement */
     const PgQuery__SelectStmt *select; /* whose condition it is */
     const PgQuery__Node *node;
     struct plan_table *tables;

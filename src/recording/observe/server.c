@@ -89,17 +89,19 @@ static void bind_parameters(struct observed *observed, struct portal *portal,
         portal->formats[i] = wire_u16(cursor);
 }
 
+/* What is run by a name that no message gave: PREPARE's, DECLARE's, a function's cursor. */
+static struct text *made_by_sql(struct observed *observed)
+{
+    return observed_text_new(observed, "EXECUTE made_by_sql");
+}
+
 static void end_bind(struct observed *observed, struct entry *entry)
 {
     struct wire_cursor cursor = body_of(entry);
     const char *name = wire_text(&cursor);
     const struct prepared *prepared = observed_find_prepared(observed, wire_text(&cursor));
     struct portal *portal = observed_open_portal(observed, name);
-    if (!prepared) {
-        observed_drop_portal(observed, portal);
-        return;
-    }
-    portal->text = observed_text_share(prepared->text);
+    portal->text = prepared ? observed_text_share(prepared->text) : made_by_sql(observed);
     bind_parameters(observed, portal, &cursor);
     observed_weigh_portal(observed, portal);
     if (!portal->text->is_described)
@@ -148,27 +150,25 @@ static void end_close(struct observed *observed, struct entry *entry)
 }
 
 /* The statement of the message that is answered has begun. */
-static bool start(struct observed *observed, struct entry *entry)
+static void start(struct observed *observed, struct entry *entry)
 {
+    if (observed->running.runs)
+        return;
     if (entry->kind == ENTRY_QUERY) {
         entry->text->is_misread |= !entry->place && entry->text->epoch != observed->doubt.epoch;
         observed_begin_statement(observed, entry->text, entry->place, NULL);
-        return true;
+        return;
     }
     struct wire_cursor cursor = body_of(entry);
     struct portal *portal = observed_find_portal(observed, wire_text(&cursor));
-    if (!portal) {
-        observed_lose(observed);
-        return false;
-    }
-    if (!observed->running.runs) {
-        observed_begin_statement(observed, portal->text, 0, portal);
-        if (portal->is_described)
-            observed_begin_rows(observed, &portal->fields,
-                                portal->is_told ||
-                                    portal->text->described == observed->doubt.epoch);
-    }
-    return true;
+    if (portal && portal->is_cursor)
+        portal = NULL;
+    struct text *text = portal ? observed_text_share(portal->text) : made_by_sql(observed);
+    observed_begin_statement(observed, text, 0, portal);
+    observed_text_release(text);
+    if (portal && portal->is_described)
+        observed_begin_rows(observed, &portal->fields,
+                            portal->is_told || portal->text->described == observed->doubt.epoch);
 }
 
 static void take_description(struct observed *observed, struct entry *entry,
@@ -177,16 +177,16 @@ static void take_description(struct observed *observed, struct entry *entry,
     if (entry->kind != ENTRY_QUERY) {
         end_describe(observed, entry, piece);
         observed_pop(observed);
-    } else if (start(observed, entry) && piece->body &&
-               read_fields(&observed->running.fields, piece)) {
-        observed_begin_rows(observed, &observed->running.fields, true);
+        return;
     }
+    start(observed, entry);
+    if (piece->body && read_fields(&observed->running.fields, piece))
+        observed_begin_rows(observed, &observed->running.fields, true);
 }
 
 static void take_row(struct observed *observed, struct entry *entry, const struct wire_piece *piece)
 {
-    if (!observed->running.runs && !start(observed, entry))
-        return;
+    start(observed, entry);
     if (observed->running.reading.mode != READING_NOTHING)
         reading_row(&observed->running.reading, wire_cursor(piece->body, piece->size),
                     observed->session);
@@ -196,8 +196,7 @@ static void take_completion(struct observed *observed, struct entry *entry,
                             const struct wire_piece *piece)
 {
     char tag[TAG_MOST] = "";
-    if (!start(observed, entry))
-        return;
+    start(observed, entry);
     if (piece->body && piece->type == 'C')
         for (uint32_t i = 0; i < piece->size && i < TAG_MOST - 1 && piece->body[i]; i++)
             tag[i] = (char)piece->body[i], tag[i + 1] = 0;
@@ -210,19 +209,11 @@ static void take_completion(struct observed *observed, struct entry *entry,
 
 static void take_error(struct observed *observed, struct entry *entry)
 {
-    if (entry->kind == ENTRY_QUERY) {
-        observed_begin_statement(observed, entry->text, entry->place, NULL);
-        observed_fail_statement(observed);
-        return;
-    }
-    if (entry->kind == ENTRY_EXECUTE && !observed->running.runs) {
-        struct wire_cursor cursor = body_of(entry);
-        struct portal *portal = observed_find_portal(observed, wire_text(&cursor));
-        if (portal)
-            observed_begin_statement(observed, portal->text, 0, portal);
-    }
+    if (entry->kind == ENTRY_QUERY || entry->kind == ENTRY_EXECUTE)
+        start(observed, entry);
     observed_fail_statement(observed);
-    if (entry->kind != ENTRY_FUNCTION) /* which a ReadyForQuery of its own follows */
+    /* behind these two a ReadyForQuery of their own follows */
+    if (entry->kind != ENTRY_QUERY && entry->kind != ENTRY_FUNCTION)
         observed_pop_to_sync(observed);
 }
 

@@ -627,6 +627,7 @@ void plan_shape(struct plan_statement *statement)
                                                     session looks after */
     case PG_QUERY__NODE__NODE_FETCH_STMT:        /* if its cursor's query is */
     case PG_QUERY__NODE__NODE_CLOSE_PORTAL_STMT:
+    case PG_QUERY__NODE__NODE_DEALLOCATE_STMT:
     case PG_QUERY__NODE__NODE_LISTEN_STMT:
     case PG_QUERY__NODE__NODE_UNLISTEN_STMT:
     case PG_QUERY__NODE__NODE_NOTIFY_STMT:

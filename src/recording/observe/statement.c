@@ -271,6 +271,12 @@ static void end_control(struct observed *observed, const char *tag)
             observed_drop_portal(observed, cursor);
         break;
     }
+    case PLAN_DEALLOCATE: /* no name: all */
+        for (uint32_t i = observed->named.prepared_count; i-- > 0;)
+            if (!statement->name || !*statement->name ||
+                !strcmp(statement->name, observed->named.prepared[i].name))
+                observed_drop_prepared(observed, &observed->named.prepared[i]);
+        break;
     default:
         break;
     }

@@ -536,6 +536,47 @@ static void a_commit_that_is_refused_has_ended_nothing_yet(void **state)
     end(&talk, "{\"sid\":\"t/1\",\"tid\":\"t/1.0\",\"sno\":0,\"ops\":[],\"status\":\"aborted\"}\n");
 }
 
+/* What PREPARE made a message of the protocol can run, and the cursor of a DECLARE: it may be
+ * anything. */
+static void what_sql_made_is_run_unseen(void **state)
+{
+    (void)state;
+    struct talk talk;
+    begin(&talk);
+    static const char parse[] = "s\0BEGIN\0\0\0", bind[] = "\0s\0\0\0\0\0\0\0",
+                      execute[] = "\0\0\0\0\0", of_cursor[] = "c\0\0\0\0\1";
+    client(&talk, 'P', parse, sizeof parse - 1);
+    client(&talk, 'S', "", 0);
+    assert_true(server(&talk, '1', "", 0));
+    assert_true(server(&talk, 'Z', "I", 1));
+    asks(&talk, "DEALLOCATE s");
+    completes(&talk, "DEALLOCATE", "I");
+    asks(&talk, "PREPARE s AS SELECT k, v FROM kv");
+    completes(&talk, "PREPARE", "I");
+    client(&talk, 'B', bind, sizeof bind - 1);
+    client(&talk, 'E', execute, sizeof execute - 1);
+    client(&talk, 'S', "", 0);
+    assert_true(server(&talk, '2', "", 0));
+    row(&talk, 2, (const char *const[]){"7", "5"});
+    completes(&talk, "SELECT 1", "I");
+    asks(&talk, "BEGIN ISOLATION LEVEL READ COMMITTED");
+    answers(&talk, 6, (const char *const[]){NULL, "f", "1", "hex", "t", "f"});
+    assert_false(server(&talk, 'Z', "I", 1));
+    completes(&talk, "BEGIN", "T");
+    asks(&talk, "DECLARE c CURSOR FOR SELECT k, v FROM kv");
+    completes(&talk, "DECLARE CURSOR", "T");
+    client(&talk, 'E', of_cursor, sizeof of_cursor - 1);
+    client(&talk, 'S', "", 0);
+    row(&talk, 2, (const char *const[]){"7", "5"});
+    assert_true(server(&talk, 's', "", 0));
+    assert_true(server(&talk, 'Z', "T", 1));
+    selects(&talk, "FETCH FROM c", "8", "5", "T");
+    asks(&talk, "ROLLBACK");
+    completes(&talk, "ROLLBACK", "I");
+    assert_false(observed_is_over(talk.observed));
+    end(&talk, "{\"sid\":\"t/1\",\"tid\":\"t/1.0\",\"sno\":0,\"ops\":[],\"status\":\"aborted\"}\n");
+}
+
 static void an_answer_that_does_not_fit_ends_the_observing(void **state)
 {
     (void)state;
@@ -578,6 +619,7 @@ int main(void)
         cmocka_unit_test(prepared_statements_have_parameters_and_portals),
         cmocka_unit_test(locked_rows_beside_others_are_of_one_moment_only_in_a_snapshot),
         cmocka_unit_test(a_commit_that_is_refused_has_ended_nothing_yet),
+        cmocka_unit_test(what_sql_made_is_run_unseen),
         cmocka_unit_test(an_answer_that_does_not_fit_ends_the_observing),
         cmocka_unit_test(an_answer_that_ends_too_early_ends_the_observing),
     };
