@@ -32,7 +32,7 @@ BLOCK, WITH_OVERLOADS = 4, 8  # so many sessions follow each other, on the same 
 def play(stack, steps, renews=False):
     """One session's steps; gives its trace, and whether tables were changed. `renews`: by a proxy that knows the tables as they are when the
     client comes: else a case could pass since nothing of it is recorded."""
-    client, session, changed = None, None, False
+    client, session = None, None
     for step in steps:
         if step.kind == "client":
             if client:
@@ -49,7 +49,7 @@ def play(stack, steps, renews=False):
             session.number = stack.number
             continue
         if step.kind == "direct":
-            stack.tap.dynamic = changed = True
+            stack.tap.dynamic = True
             try:
                 stack.side.ask(step.sql)
             except wire.Failed as e:
@@ -73,11 +73,9 @@ def play(stack, steps, renews=False):
             client.close()
             client = None
             break
-        if session.layout_changed:
-            stack.tap.dynamic = changed = True
     if client:
         over(stack, client, session)
-    return session, changed
+    return session, stack.tap.has_changed()
 
 
 def over(stack, client, session):
@@ -342,7 +340,6 @@ def run_app(options):
             ended = time.monotonic() if child.poll() is None else ended
             stack.tap.turn(0.1)
             for session in stack.tap.sessions[:]:
-                stack.tap.dynamic |= session.layout_changed
                 if session.ended:
                     over_at_last(stack, session)
             if time.monotonic() - looked > 5:

@@ -29,6 +29,23 @@ WHERE c.relkind IN ('r', 'p') AND NOT c.relispartition AND pg_relation_size(c.oi
     AND n.nspname NOT IN ('information_schema', 'reread')
 GROUP BY c.oid, n.nspname, c.relname, c.relkind, c.relpersistence) tables"""
 
+# What the layout is made of, and what else DDL changes, as a number; without what is temporary.
+SHAPE = r"""
+WITH n AS (SELECT oid FROM pg_namespace WHERE nspname NOT LIKE 'pg\_%' AND nspname NOT IN ('information_schema', 'reread')),
+  c AS (SELECT c.* FROM pg_class c JOIN n ON n.oid = relnamespace)
+SELECT sum(hashtext(t))::text FROM (
+  SELECT concat_ws('.', 'c', oid, relname, relnamespace, relkind, relhassubclass, relispartition, relpersistence, relrowsecurity) AS t FROM c
+  UNION ALL SELECT concat_ws('.', 'a', attrelid, attnum, attname, atttypid, atttypmod, a.xmin) FROM pg_attribute a JOIN c ON c.oid = attrelid
+  UNION ALL SELECT concat_ws('.', 'k', k.oid, k.xmin) FROM pg_constraint k JOIN n ON n.oid = connamespace
+  UNION ALL SELECT concat_ws('.', 't', t.oid, t.xmin) FROM pg_trigger t JOIN c ON c.oid = tgrelid
+  UNION ALL SELECT concat_ws('.', 'l', l.oid, l.xmin) FROM pg_policy l JOIN c ON c.oid = polrelid
+  UNION ALL SELECT concat_ws('.', 'w', w.oid, w.xmin) FROM pg_rewrite w JOIN c ON c.oid = ev_class
+  UNION ALL SELECT concat_ws('.', 'd', d.oid, d.xmin) FROM pg_attrdef d JOIN c ON c.oid = adrelid
+  UNION ALL SELECT concat_ws('.', 'f', f.oid, f.xmin) FROM pg_proc f JOIN n ON n.oid = pronamespace
+  UNION ALL SELECT concat_ws('.', 's', oid, xmin) FROM pg_cast WHERE oid >= 16384
+  UNION ALL SELECT concat_ws('.', 'n', oid) FROM n
+  UNION ALL SELECT concat_ws('.', 'r', setdatabase, setrole, xmin) FROM pg_db_role_setting) all_of"""
+
 SETUP = """
 CREATE SCHEMA IF NOT EXISTS reread;
 GRANT USAGE ON SCHEMA reread TO PUBLIC;
@@ -42,17 +59,18 @@ BEGIN
   END LOOP;
   RETURN '{"layout":' || all_of || ',"rows":{' || listed || '}}';
 END $f$;
-CREATE OR REPLACE FUNCTION reread.asked(text, bool) RETURNS bytea LANGUAGE plpgsql AS $f$
+CREATE OR REPLACE FUNCTION reread.shape() RETURNS text LANGUAGE plpgsql SECURITY DEFINER %s AS $f$ BEGIN RETURN (%s); END $f$;
+CREATE OR REPLACE FUNCTION reread.asked(text, text) RETURNS bytea LANGUAGE plpgsql AS $f$
 DECLARE xid text := pg_catalog.pg_current_xact_id_if_assigned()::pg_catalog.text; rows text := '';
   shot text := pg_catalog.pg_current_snapshot()::pg_catalog.text;
 BEGIN
   IF xid IS NOT NULL OR $1 IS NULL OR shot OPERATOR(pg_catalog.<>) $1 THEN
-    rows := CASE WHEN $2 THEN reread.now() ELSE reread.quick() END;
+    rows := CASE WHEN $2 IS NOT NULL AND reread.shape() OPERATOR(pg_catalog.<>) $2 THEN reread.now() ELSE reread.quick() END;
   END IF;
   RETURN pg_catalog.convert_to(pg_catalog.concat_ws(' ', shot, coalesce(xid, '-'), pg_catalog.replace(
     pg_catalog.current_setting('transaction_isolation'), ' ', '_'), rows), 'UTF8');
 END $f$;
-""" % (PINNED, LAYOUT)
+""" % (PINNED, LAYOUT, PINNED, SHAPE)
 
 
 def install(side):
@@ -61,7 +79,7 @@ def install(side):
 
 
 def refresh(side):
-    """The quick way, for the tables as they are now; gives their layout."""
+    """The quick way, for the tables as they are now; gives their layout, and its number."""
     layout = json.loads(side.ask(LAYOUT)[0][0])
     parts = " || ',' || ".join(
         "'%s:' || coalesce((%s), '[]')" % (json.dumps(name, ensure_ascii=False).replace("'", "''"),
@@ -69,7 +87,7 @@ def refresh(side):
         for name, one in layout.items())
     side.ask("CREATE OR REPLACE FUNCTION reread.quick() RETURNS text LANGUAGE plpgsql SECURITY DEFINER %s AS $quick$ BEGIN "
              "RETURN '{\"rows\":{' || %s || '}}'; END $quick$" % (PINNED, parts or "''"))
-    return layout
+    return layout, side.ask("SELECT reread.shape()")[0][0]
 
 
 def encode(part):

@@ -13,7 +13,7 @@ PROXY_ASKS = b"isochron"  # the beginning of the names that the proxy's own ques
 SILENT = re.compile(r"BEGIN|START|COMMIT|ROLLBACK|SET|SHOW|RESET|SAVEPOINT|RELEASE|PREPARE|DEALLOCATE|LISTEN|UNLISTEN|NOTIFY|DISCARD|LOCK|"
                     r"CLOSE|DECLARE")
 LAYOUT_CHANGES = re.compile(r"CREATE|ALTER|DROP|DO$|CALL|SELECT INTO|IMPORT|REFRESH")
-ASK = wire.parse("reread_asks", "SELECT reread.asked($1, $2)", (25, 16))
+ASK = wire.parse("reread_asks", "SELECT reread.asked($1, $2)", (25, 25))
 ASKED = wire.execute("reread_asks") + wire.close("S", "reread_asks") + wire.close("P",
     "reread_asks") + wire.SYNC
 
@@ -212,12 +212,15 @@ class Session:
             ended = t or (self.transactions and self.transactions[-1])
             if len(batch.texts) == 1 and ended and ended.xid and ended.status == "aborted" and not self.layout_changed:
                 self.tap.nothing_changed()
+            if self.layout_changed:
+                self.tap.dynamic = True
+                self.tap.has_changed()
             self.last, self.layout_changed = None, False
         self.batch = Batch()
 
     def ask(self, t):
         dynamic = self.layout_changed or self.tap.dynamic
-        given = (self.tap.snapshot_known, "t" if dynamic else "f")
+        given = (self.tap.snapshot_known, self.tap.shape if dynamic else None)
         self.down.sendall(ASK + wire.bind("reread_asks", "reread_asks", given, (), (1,)) + ASKED)
         answer, over, held, beside = None, False, bytearray(), []
         while not over:
@@ -256,8 +259,9 @@ class Session:
 
 
 class Tap:
-    def __init__(self, server, side, layout):
-        self.server, self.side, self.layout = server, side, layout
+    def __init__(self, server, side):
+        self.server, self.side = server, side
+        self.layout, self.shape = states.install(side)
         self.listener = socket.socket()
         self.listener.bind(("127.0.0.1", 0))
         self.port = self.listener.getsockname()[1]
@@ -268,8 +272,14 @@ class Tap:
         self.by_snapshot, self.snapshot_known, self.dynamic = {}, None, False
         self.dumps = self.dumps_committed = 0
 
-    def layout_is(self, layout):
-        self.layout, self.by_snapshot, self.snapshot_known = layout, {}, None
+    def layout_is_new(self):
+        self.layout, self.shape = states.install(self.side)
+        self.by_snapshot, self.snapshot_known = {}, None
+
+    def has_changed(self):
+        """Whether tables or what belongs to them are others than layout_is_new found."""
+        self.dynamic = self.dynamic and self.side.ask("SELECT reread.shape()")[0][0] != self.shape
+        return self.dynamic
 
     def nothing_changed(self):
         """A transaction that wrote was rolled back: the rows are as before, though snapshots have another name."""
@@ -281,7 +291,7 @@ class Tap:
         """The state that a transaction which began now would see."""
         try:
             answer = self.side.ask_with("SELECT convert_from(reread.asked($1, $2), 'UTF8')",
-                                        (self.snapshot_known, "t" if self.dynamic else "f"))[0][0]
+                                        (self.snapshot_known, self.shape if self.dynamic else None))[0][0]
         except wire.Failed as e:  # a user's function that refuses to be called: nothing can be said
             self.questions_failed.append(str(e))
             return None
