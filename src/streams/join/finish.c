@@ -215,8 +215,7 @@ static void report_missing(const struct comparison *comparison, const struct joi
 {
     struct iso_join *join = comparison->join;
     bool sure = join->capability->sends_unchanged && write->after != ISO_ABSENT;
-    if (is_unreported(join, write->key) || join_is_lacking(join, write->key) ||
-        (comparison->transaction && join_started_before(join, comparison->transaction)))
+    if (is_unreported(join, write->key) || join_is_lacking(join, write->key))
         return;
     if (!join_is_judged(join, write->key)) { /* its table was covered when the record arrived */
         join_leave_out(join, write->key);

@@ -199,8 +199,6 @@ void join_count_uncovered(struct iso_join *join,
 bool join_mark_lacking(struct iso_join *join, const struct join_transaction *transaction);
 bool join_is_table_lacking(const struct iso_join *join, uint32_t table);
 bool join_is_lacking(const struct iso_join *join, uint32_t key);
-/* The stream was read from the midst of it on, and its END counts more than what came. */
-bool join_started_before(const struct iso_join *join, const struct join_transaction *transaction);
 /* The transaction, and its record, or ISO_NONE, stand at `cts`: what it lacks is of unknown value
  * from there on. */
 void join_lose(struct iso_join *join, uint32_t transaction, uint32_t record, uint64_t cts);

@@ -159,19 +159,9 @@ static bool lacks_rows(const struct join_transaction *transaction)
     return transaction->flags & JOIN_ENDED && join_events_of(transaction) < transaction->expected;
 }
 
-/* A connector sends its first snapshot before its first BEGIN: where rows of one came, the stream
- * was read from the start, and the first END's BEGIN was lost. */
-bool join_started_before(const struct iso_join *join, const struct join_transaction *transaction)
-{
-    return transaction->flags & JOIN_STARTED_BEFORE && !join->start.snapshots &&
-           lacks_rows(transaction);
-}
-
 bool join_mark_lacking(struct iso_join *join, const struct join_transaction *transaction)
 {
     join->counters.lacks++;
-    if (join_started_before(join, transaction))
-        return false;
     if (lacks_rows(transaction) && transaction->flags & JOIN_COLLECTED)
         mark_counted(join, transaction);
     else if (lacks_rows(transaction) || lacks_end(join, transaction))

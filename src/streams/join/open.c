@@ -282,7 +282,6 @@ void join_take_end(struct iso_join *join, const struct iso_history *block,
                    const struct iso_event *event)
 {
     struct join_identity identity;
-    bool is_first = !join->source.has_ends; /* no BEGIN arrived either */
     join->source.has_ends = true;
     if ((event->flags & ISO_EVENT_HAS_POSITION) && event->position[1] > join->end.last)
         join->end.last = event->position[1];
@@ -314,7 +313,7 @@ void join_take_end(struct iso_join *join, const struct iso_history *block,
     if (!(transaction->flags & JOIN_ENDED) || count > transaction->expected)
         transaction->expected = count;
     transaction->ended = event->origin;
-    transaction->flags |= JOIN_ENDED | (is_first ? JOIN_STARTED_BEFORE : 0);
+    transaction->flags |= JOIN_ENDED;
     join_check_complete(join, number);
 }
 

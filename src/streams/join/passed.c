@@ -166,8 +166,9 @@ static bool only_reads(const struct iso_join *join, const struct join_record *re
 }
 
 /* Whether all that the record did to the row of its write came; `mark`: that of final rows.
- * PostgreSQL sends a row for each write, others may leave out those that changed nothing: of a
- * binlog, where each change of a row is one, the only write of it. */
+ * PostgreSQL sends a row for each write, others may leave out those that changed nothing: the only
+ * write of it, or the last where the record says what that left; but of a binlog each change of a
+ * row is one. */
 static bool has_come(struct iso_join *join, const struct join_record *record,
                      const struct join_row *write, uint32_t mark)
 {
@@ -175,7 +176,8 @@ static bool has_come(struct iso_join *join, const struct join_record *record,
     uint32_t row = state->part == JOIN_PART_CELL ? state->of_row : write->key;
     const struct join_tally *tally = join_tally_of(join, row);
     bool all = tally->writes && tally->changes >= tally->writes;
-    bool may_be_all = !record->xid && (tally->writes <= 1 || !goes_by_partitions(join));
+    bool is_said = state->part != JOIN_PART_ROW && !goes_by_partitions(join);
+    bool may_be_all = !record->xid && (tally->writes <= 1 || is_said);
     return all || (may_be_all && state->mark == mark &&
                    join_agrees(join, &join->rows.list[state->row], write));
 }

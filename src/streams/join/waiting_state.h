@@ -48,8 +48,6 @@ struct join_chain {
 #define JOIN_SHARED 0x200u       /* markers say that it is several */
 /* END says of which tables its events are: `expected` counts those of covered ones */
 #define JOIN_COLLECTED 0x400u
-/* its BEGIN, and maybe some of its rows, arrived before the stream was read */
-#define JOIN_STARTED_BEFORE 0x800u
 /* some of its rows stand behind others of their key, and their images were not weighed (image.c) */
 #define JOIN_UNWEIGHED 0x1000u
 
