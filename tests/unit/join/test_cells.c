@@ -449,6 +449,20 @@ static void images_are_weighed_in_the_order_of_writes(void **state)
     }
 }
 
+/* What the second write left the record does not say: it may be on its way. */
+static void row_written_twice_waits_for_both(void **state)
+{
+    struct join_bench bench;
+    (void)state;
+    open_bench(&bench, "yugabyte");
+    join_bench_record(&bench, "{'tid':'x','sid':1,'sts':5,'cts':30,'ops':["
+                              "{'t':'w','row':'t/1'},{'t':'w','row':'t/1'}]}");
+    by_id(&bench, 1, "t/1", 'c', "a:?>1");
+    END(&bench);
+    assert_int_equal(stats_of(&bench).waiting_records, 1);
+    join_bench_close(&bench);
+}
+
 int main(void)
 {
     cmocka_set_message_output(CM_OUTPUT_TAP);
@@ -468,6 +482,7 @@ int main(void)
         cmocka_unit_test(sources_grow),
         cmocka_unit_test(column_that_varies_is_unknown_at_first),
         cmocka_unit_test(drop_takes_rows_and_no_cells),
+        cmocka_unit_test(row_written_twice_waits_for_both),
         cmocka_unit_test(update_of_columns_leaves_the_row),
         cmocka_unit_test(images_are_weighed_in_the_order_of_writes),
     };
