@@ -23,7 +23,7 @@
 #include "tests/support/feeder.h"
 #include "tests/support/tidb_world.h"
 
-enum { MAX_REPORTS = 3, FOUND_MAX = 400, FOUND_TEXT = 200 };
+enum { MAX_REPORTS = 3, FOUND_MAX = 400, FOUND_TEXT = 300 };
 
 struct stream {
     struct tidb_world world;
@@ -49,7 +49,7 @@ static bool next_string(const char *line, const char *before, char *text, size_t
 static enum iso_status sink(void *context, const char *line, size_t length, struct iso_error *error)
 {
     struct stream *stream = context;
-    char copy[4096], tid[64] = "", key[100] = "";
+    char copy[4096], tid[64] = "", key[200] = "";
     (void)error;
     snprintf(copy, sizeof copy, "%.*s", (int)length, line);
     if (getenv("SHOW_LINES"))

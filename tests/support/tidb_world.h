@@ -119,7 +119,7 @@ struct tidb_table {
 };
 
 struct tidb_lie {
-    char text[120]; /* "tid key", without its axiom */
+    char text[300]; /* "tid key", without its axiom */
     bool must_find;
 };
 

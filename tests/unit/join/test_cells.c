@@ -216,6 +216,21 @@ static void cells_of_deleted_rows_are_not_compared(void **state)
     join_bench_close(&bench);
 }
 
+/* The row was written once more behind what it lists, and the cell has in the end what it had. */
+static void listed_cells_that_were_set_back_are_not_written(void **state)
+{
+    struct join_bench bench;
+    (void)state;
+    open_bench(&bench, "ticdc");
+    join_bench_record(&bench, RECORD("{'t':'d','row':'t/1'},{'t':'w','row':'t/1','cells':{'a':1}},"
+                                     "{'t':'w','row':'t/1'}"));
+    by_times(&bench, 5, 30, "t/1", 'u', "b:1>2");
+    iso_join_advance(bench.join, 30, 0);
+    STEPS(&bench, "add 1[5,30]{d:t/1,w:t/1=true,w:t/1=true,w:t/1#b=2} "
+                  "probe before-image 1 t/1=true@29 probe before-image 1 t/1#b=1@29 watermark 30");
+    join_bench_close(&bench);
+}
+
 /* ---- the order of own writes ---- */
 
 static void writes_stand_where_the_record_wrote_the_row(void **state)
@@ -475,6 +490,7 @@ int main(void)
         cmocka_unit_test(unwritten_row_is_reported_once),
         cmocka_unit_test(touch_without_a_row_is_no_write),
         cmocka_unit_test(cells_of_deleted_rows_are_not_compared),
+        cmocka_unit_test(listed_cells_that_were_set_back_are_not_written),
         cmocka_unit_test(writes_stand_where_the_record_wrote_the_row),
         cmocka_unit_test(reads_of_own_values_without_an_order),
         cmocka_unit_test(unknown_outcomes_leave_cells_beside),
