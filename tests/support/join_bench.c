@@ -71,10 +71,10 @@ void join_bench_row_of_cells(struct join_bench *bench, struct iso_event row, cha
     snprintf(text, sizeof text, "%s", cells);
     iso_atom there = iso_atoms_text(&bench->block.atoms, "true", 4);
     row.operation = operation == 'c'   ? ISO_ROW_INSERT
-                    : operation == 'u' ? ISO_ROW_UPDATE
-                                       : ISO_ROW_DELETE;
-    row.flags |= ISO_EVENT_HAS_BEFORE | ISO_EVENT_HAS_AFTER;
-    row.before = operation == 'c' ? ISO_ABSENT : there;
+                    : operation == 'd' ? ISO_ROW_DELETE
+                                       : ISO_ROW_UPDATE;
+    row.flags |= ISO_EVENT_HAS_AFTER | (operation == 'U' ? 0 : ISO_EVENT_HAS_BEFORE);
+    row.before = strchr("cU", operation) ? ISO_ABSENT : there;
     row.after = operation == 'd' ? ISO_ABSENT : there;
     for (const char *at = cells; *at; at++)
         row.count += *at == '>';

@@ -33,7 +33,7 @@ struct iso_event join_bench_row(struct join_bench *bench, const char *key, const
 void join_bench_take(struct join_bench *bench, const struct iso_event *event);
 
 /* A row whose columns are cells: as "a:1>2 b:?>3", before and after; `-` is absent, `?` not known.
- * The row is inserted (`c`), updated (`u`) or deleted (`d`). */
+ * The row is inserted (`c`), updated (`u`; `U`: without the row before) or deleted (`d`). */
 void join_bench_row_of_cells(struct join_bench *bench, struct iso_event row, char operation,
                              const char *cells);
 

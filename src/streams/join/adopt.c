@@ -272,7 +272,12 @@ static bool keeps_write(struct adoption *adoption, uint32_t o, uint32_t key)
         else
             join_tally_of(join, key)->done++;
     }
-    return !was_not_written(adoption, key);
+    if (!was_not_written(adoption, key))
+        return true;
+    if (join->records.kept.ops.value[o] == ISO_ABSENT &&
+        join_may_have_moved(join, adoption->rows, key))
+        join_tally_of(join, key)->is_unknown = true;
+    return false;
 }
 
 static void copy_operations(struct adoption *adoption)

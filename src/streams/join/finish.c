@@ -190,16 +190,10 @@ static bool is_unreported(const struct iso_join *join, uint32_t key)
     return join->options.is_unreported(join->options.context, text, length);
 }
 
-/* Net changes without rows before: an update may have moved a row, and then nothing shows that it
- * is gone from its old key. */
-static bool may_have_moved(const struct comparison *comparison, const struct join_row *write)
+bool join_may_have_moved(const struct iso_join *join, const struct join_chain *rows, uint32_t key)
 {
-    const struct iso_join *join = comparison->join;
-    const struct join_transaction *transaction = comparison->transaction;
-    uint32_t table = join->keys.list[write->key].of_table;
-    if (!transaction || !join->capability->net || write->after != ISO_ABSENT)
-        return false;
-    for (uint32_t i = 0, r = transaction->rows.first; i < transaction->rows.count;
+    uint32_t table = join->keys.list[key].of_table;
+    for (uint32_t i = 0, r = rows->first; join->capability->net && i < rows->count;
          i++, r = join->rows.list[r].next) {
         const struct join_row *row = &join->rows.list[r];
         if (row->operation == ISO_ROW_UPDATE && !(row->flags & JOIN_ROW_BEFORE) &&
@@ -207,6 +201,13 @@ static bool may_have_moved(const struct comparison *comparison, const struct joi
             return true;
     }
     return false;
+}
+
+/* The client deleted a row that may have moved away. */
+static bool may_be_gone(const struct comparison *comparison, const struct join_row *write)
+{
+    return comparison->transaction && write->after == ISO_ABSENT &&
+           join_may_have_moved(comparison->join, &comparison->transaction->rows, write->key);
 }
 
 /* A write without a row. It may have changed nothing, and then some sources send none: whether it
@@ -221,8 +222,13 @@ static void report_missing(const struct comparison *comparison, const struct joi
         join_leave_out(join, write->key);
         return;
     }
-    if (may_have_moved(comparison, write)) {
+    if (may_be_gone(comparison, write)) {
         join->stats.lost++;
+        if (join->keys.list[write->key].part ==
+            JOIN_PART_ROW) /* what adopt.c does not take for written */
+            join_emit_table_version(join, write->key,
+                                    iso_value_unknown(&join->texts.atoms, ISO_UNJUDGED_LOSSY),
+                                    comparison->cts, comparison->record->origin);
     } else if (!sure && comparison->has_cts) {
         join_note_asked(join, write->key); /* what nobody delivered may have been there */
         join_emit_probe(join, ISO_MISSING, comparison->record->tid, write->key, write->after,

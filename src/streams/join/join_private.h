@@ -199,6 +199,9 @@ void join_count_uncovered(struct iso_join *join,
 bool join_mark_lacking(struct iso_join *join, const struct join_transaction *transaction);
 bool join_is_table_lacking(const struct iso_join *join, uint32_t table);
 bool join_is_lacking(const struct iso_join *join, uint32_t key);
+/* Net changes without rows before: an update of the rows may have moved one of the key's table, and
+ * then nothing shows that it is gone from its old key. */
+bool join_may_have_moved(const struct iso_join *join, const struct join_chain *rows, uint32_t key);
 /* The transaction, and its record, or ISO_NONE, stand at `cts`: what it lacks is of unknown value
  * from there on. */
 void join_lose(struct iso_join *join, uint32_t transaction, uint32_t record, uint64_t cts);

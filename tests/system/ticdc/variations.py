@@ -1,12 +1,15 @@
 #!/usr/bin/env python3
-"""Streams of a correct TiDB that the captures of its encoders do not have: a folder each under
-OUTPUT, with capture.jsonl. On stdout a line each, as cases.tsv has them: none may be violated.
+"""Streams of TiDB that the captures of its encoders do not have: a folder each under OUTPUT, with
+capture.jsonl. On stdout a line each, as cases.tsv has them: none of those made here may be violated,
+and the captures with a table of one column beside the key give the same verdict where that is a cell.
 
     variations.py OUTPUT
 """
 import base64
 import json
 import os
+import re
+import shutil
 import struct
 import sys
 
@@ -272,7 +275,36 @@ def table_of_another_id(s):
     s.reads(50, t_1=6)
 
 
+def as_cells(line):
+    """A message of a capture, where rows' one value is the cell v."""
+    message = json.loads(line)
+    if message["topic"] == "clients":
+        record = json.loads(message["payload"])
+        for op in record.get("ops", []):
+            op["row"] = op.pop("k")
+            if op.get("v") is not None:
+                op["cells"] = {"v": op.pop("v")}
+        message["payload"] = json.dumps(record)
+    return json.dumps(message) + "\n"
+
+
+def of_cells(folder):
+    with open(os.path.join(os.path.dirname(__file__), "cases.tsv"), encoding="utf-8") as file:
+        cases = [line.rstrip("\n").split("\t") for line in file if not line.startswith("#")]
+    for name, wanted, source, shows in cases:
+        if not re.search("-(bank|keys|swap|unique)[^:]*$", name):
+            continue
+        other = os.path.join(folder, "cells-" + name)
+        shutil.copytree(os.path.join(folder, name), other)
+        with open(os.path.join(folder, name, "capture.jsonl"), encoding="utf-8") as lines, \
+                open(os.path.join(other, "capture.jsonl"), "w", encoding="utf-8") as file:
+            file.writelines(map(as_cells, lines))
+        print(os.path.basename(other), wanted, source.replace("value=v", "cells=true"), shows,
+              sep="\t")
+
+
 def main():
+    of_cells(sys.argv[1])
     for name, (kind, wanted, options, make) in FIND.items():
         stream = kind()
         make(stream)

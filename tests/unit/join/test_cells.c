@@ -231,6 +231,24 @@ static void listed_cells_that_were_set_back_are_not_written(void **state)
     join_bench_close(&bench);
 }
 
+/* An update without the row before may have been of the row that the client deleted. */
+static void deleted_rows_may_have_moved(void **state)
+{
+    struct join_bench bench;
+    (void)state;
+    open_bench(&bench, "ticdc");
+    join_bench_record(&bench, RECORD("{'t':'d','row':'t/1'},{'t':'r','row':'t/1','v':null},"
+                                     "{'t':'w','row':'t/2','cells':{'a':2}}"));
+    by_times(&bench, 5, 30, "t/2", 'U', "a:?>2");
+    iso_join_advance(bench.join, 30, 0);
+    STEPS(
+        &bench,
+        "add 1[5,30]{w:t/2=true,w:t/2#a=2} add cdc:table:30:t/1[,30]{w:t/1=\x02lossy} watermark 30");
+    assert_int_equal(stats_of(&bench).reads_gone[ISO_READS_OWN_ORDER], 1);
+    assert_int_equal(stats_of(&bench).lost, 1);
+    join_bench_close(&bench);
+}
+
 /* ---- the order of own writes ---- */
 
 static void writes_stand_where_the_record_wrote_the_row(void **state)
@@ -491,6 +509,7 @@ int main(void)
         cmocka_unit_test(touch_without_a_row_is_no_write),
         cmocka_unit_test(cells_of_deleted_rows_are_not_compared),
         cmocka_unit_test(listed_cells_that_were_set_back_are_not_written),
+        cmocka_unit_test(deleted_rows_may_have_moved),
         cmocka_unit_test(writes_stand_where_the_record_wrote_the_row),
         cmocka_unit_test(reads_of_own_values_without_an_order),
         cmocka_unit_test(unknown_outcomes_leave_cells_beside),
