@@ -1,10 +1,10 @@
 /* Transactions that stand in the log and, as far as it says, did not commit there.
  *
- * MariaDB's binlog has a group that was rolled back when it used something that cannot be (a
+ * ariaDB's binlog has a group that was rolled back when it used something that cannot be (a
  * temporary table), and the rows of an XA transaction, which commits elsewhere, or never, at its
  * PREPARE. Debezium sends the rows of both; they differ from others in that their BEGIN has no END
- * before the next BEGIN, which stands later in the log. (One that does not is a connector that
- * started over.) So it looks where an END was lost, too. Their rows are versions of unknown
+ * before the next BEGIN or END, which stands later in the log. (One that does not is a connector
+ * that started over.) So it looks where an END was lost, too. Their rows are versions of unknown
  * outcome; where the source says that XA is used (`xa`), they and their records are unjudged. A
  * client's record that such a transaction committed has no position: nothing says when it did, and
  * what it wrote is of unknown value from its BEGIN on. A statement that commits by itself has a
@@ -21,8 +21,8 @@ static bool is_same(struct join_identity left, struct join_identity right)
     return left.number == right.number && left.tag == right.tag;
 }
 
-/* Whether the log continues at `event`, which begins another transaction than the one that is
- * open. */
+/* Whether the log continues at `event`, which begins or ends another transaction than the one that
+ * is open. */
 static bool goes_on(struct iso_join *join, struct join_identity identity,
                     const struct iso_event *event)
 {
@@ -124,6 +124,18 @@ void join_open_begun(struct iso_join *join)
     join->stats.transactions++;
 }
 
+static void pass_begun(struct iso_join *join, struct join_identity identity,
+                       const struct iso_event *event)
+{
+    if (!goes_on(join, identity, event))
+        return;
+    if (identity.tag == JOIN_BY_XID)
+        join_open_begun(join);
+    else
+        undo(join, join->begun.identity);
+    join->begun.open = false;
+}
+
 void join_take_begin(struct iso_join *join, const struct iso_history *block,
                      const struct iso_event *event)
 {
@@ -132,12 +144,7 @@ void join_take_begin(struct iso_join *join, const struct iso_history *block,
     if (join->capability->closing != JOIN_CLOSES_AT_END ||
         !join_identity_of(join, block, event, &identity))
         return;
-    if (goes_on(join, identity, event)) {
-        if (identity.tag == JOIN_BY_XID)
-            join_open_begun(join);
-        else
-            undo(join, join->begun.identity);
-    }
+    pass_begun(join, identity, event);
     if (identity.tag == JOIN_BY_TEXT && join_is_of_domain(join, event))
         join_log_note_begun(join, event->commit, false);
     join->begun = (struct join_begun){identity,      event->commit,
@@ -145,8 +152,10 @@ void join_take_begin(struct iso_join *join, const struct iso_history *block,
                                       true,          join_is_of_domain(join, event)};
 }
 
-void join_note_ended(struct iso_join *join, struct join_identity identity)
+void join_note_ended(struct iso_join *join, struct join_identity identity,
+                     const struct iso_event *event)
 {
+    pass_begun(join, identity, event);
     if (is_same(join->begun.identity, identity))
         join->begun.open = false;
 }

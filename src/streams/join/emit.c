@@ -207,6 +207,8 @@ void join_emit_placed(struct iso_join *join, uint32_t number)
     bool before = record->flags & (JOIN_RECORD_BEFORE | JOIN_RECORD_UNSURE);
     assert(record->kept != ISO_NONE);
     join_spell_kept(join, record);
+    if (record->flags & JOIN_RECORD_UNSURE && record->flags & JOIN_RECORD_CTS)
+        kept->txns.flags[t] &= (uint8_t)~ISO_HAS_STS;
     if (join->options.keep_joined)
         end_joined(joined, before ? copy_writes(joined, kept, t) : join_copy_whole(joined, kept, t),
                    kept->txns.sno[t]);

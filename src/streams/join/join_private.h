@@ -444,7 +444,8 @@ void join_note_asked(struct iso_join *join,
 /* aborted.c */
 void join_take_begin(struct iso_join *join, const struct iso_history *block,
                      const struct iso_event *event);
-void join_note_ended(struct iso_join *join, struct join_identity identity);
+void join_note_ended(struct iso_join *join, struct join_identity identity,
+                     const struct iso_event *event);
 /* PostgreSQL: no END of the transaction that began last will come, or none did so far. It is open,
  * behind the last END, though no row of it came. */
 void join_open_begun(struct iso_join *join);

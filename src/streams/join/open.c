@@ -288,7 +288,7 @@ void join_take_end(struct iso_join *join, const struct iso_history *block,
     if (join->capability->closing != JOIN_CLOSES_AT_END ||
         !join_identity_of(join, block, event, &identity))
         return;
-    join_note_ended(join, identity);
+    join_note_ended(join, identity, event);
     if (event->commit)
         join_extent_pass_end(join, join_commit_position(identity, event));
     bool known = join_map_get(&join->open.by_identity, identity) != ISO_NONE;

@@ -18,7 +18,8 @@
  * Until the first snapshot arrives nothing is counted: commits stand at their LSN. Those that do,
  * or whose END came in front of one that does, keep it, all later ones are counted on from there:
  * one order, and no number means two things. A snapshot that may lack one of the former has no
- * place in that order: what its transaction read is not judged, and counts as unplaced.
+ * place in that order: its transaction has no start, what it read is not judged, and counts as
+ * unplaced.
  */
 #define _GNU_SOURCE
 #include <assert.h>
@@ -386,20 +387,31 @@ static void note_commit(struct iso_join *join, uint32_t number, uint64_t cts)
     txns->flags[record->kept] |= ISO_HAS_CTS;
 }
 
-static void place_commit(struct iso_join *join, const struct join_commit *commit)
+/* The next one; but that of a commit which stands at its LSN is there, though its client's snapshot
+ * came behind it. */
+static uint64_t commit_position(struct iso_join *join, const struct join_commit *commit)
 {
     struct join_positions *positions = &join->positions;
+    assert(positions->position % 2 == ISO_JOIN_START % 2);
+    if (commit->transaction != ISO_NONE &&
+        !join_is_counted(join, &join->open.list[commit->transaction]))
+        return join->open.list[commit->transaction].position;
+    uint64_t cts = positions->position += 2;
+    join_commit_name_note(join, cts, commit->xid, commit->transaction);
+    if (commit->xid)
+        join_map_put(&positions->placed, placed_key(commit->xid), JOIN_COUNTED);
+    return cts;
+}
+
+static void place_commit(struct iso_join *join, const struct join_commit *commit)
+{
     if (commit->transaction == ISO_NONE &&
         is_over_before(&join->records.list[commit->record])) { /* it has no position */
         join->records.list[commit->record].unplaced--;
         check_done(join, commit->record);
         return;
     }
-    assert(positions->position % 2 == ISO_JOIN_START % 2);
-    uint64_t cts = positions->position += 2;
-    join_commit_name_note(join, cts, commit->xid, commit->transaction);
-    if (commit->xid)
-        join_map_put(&positions->placed, placed_key(commit->xid), JOIN_COUNTED);
+    uint64_t cts = commit_position(join, commit);
     if (commit->transaction != ISO_NONE)
         join_emit_respelt(join, &join->open.list[commit->transaction]);
     if (commit->record == ISO_NONE) {

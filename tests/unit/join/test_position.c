@@ -85,10 +85,27 @@ static void counting_begins_behind_commits_at_their_lsn(void **state)
     deliver(&bench, 701, 20, 30, "t/2", "2");
     deliver(&bench, 702, 30, 40, "t/3", "3");
     END(&bench);
-    STEPS(&bench, "add 2[22,25]{w:t/2=2} add 3[24,27]{r:t/1=1,w:t/3=3}");
+    STEPS(&bench, "add 2[,25]{w:t/2=2} add 3[24,27]{r:t/1=1,w:t/3=3}");
     iso_join_stats(bench.join, &stats);
     assert_int_equal(stats.unplaced, 1);
     assert_int_equal(stats.reads_gone[ISO_RECORDS_UNPLACED], 1);
+    join_bench_close(&bench);
+}
+
+/* Also that of a commit whose snapshot comes behind a later one. */
+static void commit_stays_at_its_lsn_when_its_snapshot_comes(void **state)
+{
+    struct join_bench bench;
+    (void)state;
+    join_bench_open(&bench, &live);
+    join_bench_record(&bench, "{'tid':1,'sid':1,'xid':701,'ops':[{'t':'w','k':'t/1','v':2}]}");
+    deliver(&bench, 700, 10, 20, "t/1", "1");
+    deliver(&bench, 701, 20, 30, "t/1", "2");
+    STEPS(&bench, "add 1[,30]{w:t/1=2}");
+    join_bench_record(&bench, "{'tid':2,'sid':2,'xid':700,'snapshot':'700:700:','ops':[{'t':'w',"
+                              "'k':'t/1','v':1}]}");
+    END(&bench);
+    STEPS(&bench, "add 2[,20]{w:t/1=1}");
     join_bench_close(&bench);
 }
 
@@ -124,7 +141,7 @@ static void first_snapshot_tells_the_epoch_of_commits_before_it(void **state)
                               "'v':2}]}");
     deliver(&bench, 801, 20, 30, "t/2", "2");
     END(&bench);
-    STEPS(&bench, "add 2[22,23]{w:t/2=2}");
+    STEPS(&bench, "add 2[,23]{w:t/2=2}");
     iso_join_stats(bench.join, &stats);
     assert_int_equal(stats.reads_gone[ISO_RECORDS_UNPLACED], 1);
     join_bench_close(&bench);
@@ -688,6 +705,7 @@ int main(void)
         cmocka_unit_test(commits_stand_below_the_first_snapshot_that_sees_them),
         cmocka_unit_test(who_has_no_snapshot_is_counted_among_the_others),
         cmocka_unit_test(counting_begins_behind_commits_at_their_lsn),
+        cmocka_unit_test(commit_stays_at_its_lsn_when_its_snapshot_comes),
         cmocka_unit_test(xids_kept_for_the_first_snapshot_are_bounded),
         cmocka_unit_test(first_snapshot_tells_the_epoch_of_commits_before_it),
         cmocka_unit_test(xids_and_snapshots_stay_in_the_joined_history),
