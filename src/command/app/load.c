@@ -103,6 +103,7 @@ enum iso_status app_load(struct app *app, const struct app_load *load,
 {
     enum iso_format format;
     enum iso_status status = choose_format(app, load, files, &format);
+    history->ranges.limit = (uint32_t)load->scan_limit;
     if (status != ISO_OK)
         return status;
     if (iso_format_is_native(format))
@@ -133,7 +134,6 @@ enum iso_status app_load_finished(struct app *app, const struct app_load *load,
                                   struct iso_history *history)
 {
     enum iso_status status = app_load(app, load, files, history);
-    history->ranges.limit = (uint32_t)load->scan_limit;
     if (status == ISO_OK)
         status = app_load_initial(app, load, history);
     return status == ISO_OK ? iso_judge_finish(history, repeats, &app->error) : status;

@@ -78,6 +78,17 @@ same "$work/sorted" "$work/verdicts" "verdicts go to a topic"
 timeout 300 "$isochron" watch --source history:nowhere -X "bootstrap.servers=$address" --until-eof --quiet >"$work/out" 2>"$work/err"
 equal 4 $? "a topic that does not exist is a failure"
 equal "isochron: topic nowhere does not exist on Kafka broker $address" "$(cat "$work/err")" "and says so"
+"$isochron" capture --topic to.come --wait-for-topics --quiet -o "$work/to.come" -X "bootstrap.servers=$address" 2>"$work/err" &
+capturer=$!
+sleep 1
+echo '{"watermark":1}' | kcat -b "$address" -P -t to.come -p 0 2>/dev/null
+for _ in $(seq 600); do
+    grep -q watermark "$work"/to.come* && break
+    sleep 0.1
+done
+kill -INT $capturer
+wait $capturer
+equal "0 1" "$? $(grep -c watermark "$work/to.come")" "capture waits for one, if it is asked to"
 printf '%s\n' '{"tid":1,"sid":1,"sts":1,"cts":2,"ops":[]}' '{"tid":2,"oops"' '{"tid":3,"sid":1,"sts":3,"cts":4,"ops":[]}' |
     kcat -b "$address" -P -t broken -p 0 2>/dev/null
 watch broken --until-eof --quiet >"$work/out" 2>"$work/err"

@@ -97,6 +97,13 @@ on_postgres() {
     result $? "check judges what was recorded, with the same answer" || cat "$work/err" "$work/checked"
     refused 4 "No space left" "a full disk for --record" "$isochron" probe --seconds 1 --isolation serializable --record /dev/full "$url"
     mkdir "$work/broker" && cd "$work/broker" && start_broker clients:2
+    "$isochron" probe --quiet --seconds 1 --isolation 'repeatable read' --name trial --to kafka:made --partitions 3 --sessions 1 --record "$work/alone.jsonl" \
+        -X "bootstrap.servers=$address" "$url" >"$work/out" 2>"$work/err" &&
+        [ "$(kcat -b "$address" -L -t made 2>/dev/null | grep -c 'partition [0-9]*, leader')" = 3 ] && [ "$(jq -s 'map(.sid) | unique | length' "$work/alone.jsonl")" = 1 ]
+    result $? "--to makes a topic of --partitions, and --sessions is how many there are" || cat "$work/err"
+    "$isochron" probe --seconds "$seconds" --isolation 'read committed' --explain-most 1 "$url" >"$work/out" 2>"$work/err"
+    [ "$(grep -c '^1[.] ' "$work/out")" = 1 ] && ! grep -q '^2[.] ' "$work/out"
+    result $? "it explains as many violations as it is asked for" || head -c 2000 "$work/out"
     "$isochron" probe --quiet --seconds 1 --isolation 'repeatable read' --name trial --to kafka:clients --record "$work/published.jsonl" \
         -X "bootstrap.servers=$address" "$url" >"$work/out" 2>"$work/err" &&
         consume clients | sort | cmp - <(sort "$work/published.jsonl") && grep -q '"k":"public.isochron_probe_trial_counter/' "$work/published.jsonl"
@@ -150,8 +157,8 @@ on_mariadb() {
 }
 
 case $which in
-postgres) plan 23 && on_postgres ;;
+postgres) plan 25 && on_postgres ;;
 mariadb) plan 11 && on_mariadb ;;
-*) plan 34 && on_postgres && on_mariadb ;;
+*) plan 36 && on_postgres && on_mariadb ;;
 esac
 exit 0
