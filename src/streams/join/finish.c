@@ -784,10 +784,20 @@ static void stay_unknown(struct iso_join *join, const struct join_record *record
                          join->records.kept.txns.sno[record->kept]);
 }
 
+/* What was prepared commits elsewhere in the log, by another GTID and without its rows. */
+static bool may_be_prepared(const struct iso_join *join, const struct join_record *record)
+{
+    return record->status == ISO_COMMITTED && record->writes.count && join->stats.aborted_in_log;
+}
+
 void join_finish_undelivered(struct iso_join *join, uint32_t number)
 {
     assert(number < join->records.count);
     struct join_record *record = &join->records.list[number];
+    if (may_be_prepared(join, record)) {
+        join_forget_without_position(join, number, 0);
+        return;
+    }
     if (record->status == ISO_UNKNOWN && !outcome_shows(join, record))
         stay_unknown(join, record);
     else if (record->status == ISO_UNKNOWN)

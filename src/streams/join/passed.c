@@ -138,6 +138,12 @@ static uint32_t transaction_of(const struct iso_join *join, const struct join_re
     return number;
 }
 
+/* Commits have numbers: rows say so, or BEGINs where there is no row. */
+static bool is_numbered(const struct iso_join *join)
+{
+    return join->source.numbered || join->begun.commit;
+}
+
 /* Where the record's transaction commits, as far as anybody says it; UINT64_MAX: nobody does. */
 static uint64_t commit_of(const struct iso_join *join, const struct join_record *record)
 {
@@ -150,9 +156,8 @@ static uint64_t commit_of(const struct iso_join *join, const struct join_record 
         (number != ISO_NONE && join_commit_timestamp(&join->open.list[number], &commit)))
         return commit;
     const char *text = iso_atom_text(&join->texts.atoms, record->tid, buffer, &length);
-    return join->source.numbered && iso_gtid_read(text, length, &gtid)
-               ? iso_gtid_commit(gtid.number)
-               : UINT64_MAX;
+    return is_numbered(join) && iso_gtid_read(text, length, &gtid) ? iso_gtid_commit(gtid.number)
+                                                                   : UINT64_MAX;
 }
 
 /* Whether the record only reads: a writer has an id, or a marker, in a log; a record that has
@@ -261,7 +266,7 @@ void join_extent_close(struct iso_join *join)
         (join->positions.active && !goes_by_partitions(join)))
         return;
     extent->closed = true;
-    if (join->source.numbered) /* up to the next commit */
+    if (is_numbered(join)) /* up to the next commit */
         extent->sure |= (1u << ISO_GTID_BITS) - 1;
     mark_beyond(join);
 }
