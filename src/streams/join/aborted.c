@@ -7,9 +7,9 @@
  * that started over.) So it looks where an END was lost, too. Their rows are versions of unknown
  * outcome; where the source says that XA is used (`xa`), they and their records are unjudged. A
  * client's record that such a transaction committed has no position: nothing says when it did, and
- * what it wrote is of unknown value from its BEGIN on. So has any record of a commit of which nothing
- * came, once there was such a group: what is prepared commits by another GTID. A statement that commits by itself has a
- * BEGIN without an END, too, and no rows.
+ * what it wrote is of unknown value from its BEGIN on. So has any record of a commit of which
+ * nothing came, once there was such a group: what is prepared commits by another GTID. A statement
+ * that commits by itself has a BEGIN without an END, too, and no rows.
  *
  * PostgreSQL's stream has what committed, and nothing else: there an END that does not come was
  * lost, and all rows may be with it (join_open_begun).
