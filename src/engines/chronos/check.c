@@ -130,6 +130,7 @@ static void sweep_operations(struct chronos_shard *shard)
 
 static struct chronos_shard open_shard(struct chronos *check, unsigned index)
 {
+    assert(index < check->shards);
     struct chronos_shard shard = {.check = check,
                                   .history = check->history,
                                   .verdict = &check->verdicts[index].verdict,
@@ -222,6 +223,8 @@ static void judge_conflicts(void *context, unsigned index)
 
 static void judge_all(struct chronos *check, struct iso_verdict *verdict)
 {
+    assert(check->shards == check->slices * check->parts &&
+           (check->slices == 1 || check->parts == 1));
     check->verdicts = iso_allocate_zeroed(check->shards, sizeof *check->verdicts);
     for (unsigned i = 0; i < check->shards; i++)
         iso_verdict_init(&check->verdicts[i].verdict, verdict->history, check->options->level,

@@ -184,6 +184,7 @@ static void sort_ranges(struct conflicts *conflicts)
  */
 static void add_range(struct conflicts *conflicts, struct range range)
 {
+    assert(range.first < range.end && range.end == range.blamed);
     size_t limit = conflicts->shard->verdict->limit;
     if (conflicts->pruned && compare_ranges(&range, &conflicts->ranges[limit - 1], conflicts) > 0)
         return;
@@ -230,6 +231,7 @@ static int compare_bounds(const void *left, const void *right, void *context)
 
 static void add_sum(struct inverted *inverted, uint32_t index, uint32_t change)
 {
+    assert(index < inverted->count);
     for (uint32_t i = index + 1; i <= inverted->count; i += i & -i)
         inverted->sums[i - 1] += change;
 }
@@ -286,6 +288,7 @@ static uint32_t count_apart(struct conflicts *conflicts, const struct range *ran
 static void judge_writer(struct conflicts *conflicts, uint32_t key, uint32_t first_of_key,
                          uint32_t writer)
 {
+    assert(writer == first_of_key || cts_of(conflicts, writer - 1) <= cts_of(conflicts, writer));
     struct inverted *inverted = &conflicts->inverted;
     if (is_inverted(conflicts, writer)) {
         add_sum(inverted, inverted->begun++, 1);
@@ -295,6 +298,7 @@ static void judge_writer(struct conflicts *conflicts, uint32_t key, uint32_t fir
     uint32_t pairs = range.end - range.first;
     if (inverted->count)
         pairs -= count_apart(conflicts, &range);
+    assert(pairs <= range.end - range.first);
     conflicts->shard->verdict->counts[ISO_NOCONFLICT] += pairs;
     if (pairs)
         add_range(conflicts, range);
@@ -346,6 +350,7 @@ static void list_violations(struct conflicts *conflicts)
         conflicts->last_writer[key] = 0;
     for (size_t i = 0; i < conflicts->range_count && (!limit || listed < limit); i++) {
         const struct range *range = &conflicts->ranges[i];
+        assert(conflicts->shard->check->keys[range->key].contested);
         uint32_t number = conflicts->shard->check->keys[range->key].contested - 1;
         listed += list_range(conflicts, range, &conflicts->last_writer[number]);
     }

@@ -6,6 +6,8 @@
  * (extras.c).
  */
 
+#include <assert.h>
+
 #include "base/team.h"
 #include "base/radix.h"
 #include "chronos/chronos_private.h"
@@ -41,6 +43,7 @@ static void sort_events(struct chronos *check, struct chronos_events *events,
                         struct iso_radix items)
 {
     uint32_t capacity = capacity_of(check);
+    assert(events->count + CHRONOS_PADDING <= capacity);
     struct iso_radix other = acquire_radix(capacity);
     bool in_other = iso_radix_sort(items, other, events->count);
     release_radix(in_other ? items : other, capacity);
@@ -49,6 +52,7 @@ static void sort_events(struct chronos *check, struct chronos_events *events,
         items.keys[events->count + i] = UINT64_MAX;
         items.payloads[events->count + i] = 0;
     }
+    assert(!events->count || items.keys[0] <= items.keys[events->count - 1]);
     events->time = items.keys;
     events->transaction = items.payloads;
 }

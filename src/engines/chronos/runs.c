@@ -81,6 +81,7 @@ static struct chronos_previous frontier_of(struct chronos_shard *shard, uint32_t
                                            uint32_t key)
 {
     const struct chronos_key *state = &shard->keys[key];
+    assert(state->writer != transaction || shard->check->inverted);
     if (state->writer == transaction)
         return shard->check->previous[key];
     return (struct chronos_previous){state->value, state->writer};
@@ -171,6 +172,7 @@ static void judge_list(struct chronos_shard *shard, uint32_t transaction, const 
     for (uint32_t i = 0; i < count; i++) {
         uint32_t operation = chronos_operation_of(run[i]);
         if (iso_kind_writes(history->ops.kind[operation])) {
+            assert(own_count < shard->check->most_operations);
             own[own_count++] = history->ops.value[operation];
             continue;
         }

@@ -10,6 +10,7 @@
  * prefixes of lists, the version before the frontier and operations with times of their own depend
  * on more than that. And each slice has its own state of all keys, so the keys must be few enough.
  */
+#include <assert.h>
 #include <string.h>
 
 #include "base/sorted.h"
@@ -111,6 +112,7 @@ void chronos_slice_init(struct chronos_shard *shard)
     shard->part = sliced ? 0 : shard->index;
     find_start(check, slice, &shard->first_read, &shard->first_commit);
     find_start(check, slice + 1, &shard->end_read, &shard->end_commit);
+    assert(shard->first_read <= shard->end_read && shard->first_commit <= shard->end_commit);
     shard->keys = check->keys;
     if (!sliced || shard->first_read == shard->end_read)
         return;

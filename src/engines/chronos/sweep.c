@@ -5,6 +5,8 @@
  * goes through them in their order, and what the transaction did to a key before stands in the
  * key's state, told from others' by `accessor`. The rest goes through runs.c, list keys always.
  */
+#include <assert.h>
+
 #include "chronos/chronos_private.h"
 #include "base/fetch.h"
 
@@ -183,6 +185,7 @@ static uint32_t commit_at(struct chronos_shard *shard, uint32_t at)
     fetch_ahead(shard->history, commits->transaction + at);
     while (commits->time[end] == commits->time[at])
         end++;
+    assert(end <= commits->count);
     if (end == at + 1 && !needs_care(shard->check, commits->transaction[at]))
         commit_writes(shard, commits->transaction[at]);
     else
@@ -209,4 +212,5 @@ void chronos_sweep(struct chronos_shard *shard)
     }
     while (committed < shard->end_commit) /* nothing reads these, but they may conflict */
         committed = commit_at(shard, committed);
+    assert(committed == shard->end_commit);
 }

@@ -1,6 +1,7 @@
 #define _GNU_SOURCE
 #include "chronos/writers.h"
 
+#include <assert.h>
 #include <stdlib.h>
 
 #include "base/numbers.h"
@@ -33,6 +34,7 @@ void writers_release(struct writers *writers)
 
 void writers_need(struct writers *writers, uint32_t key, iso_atom value)
 {
+    assert(!writers->first && key < writers->history->keys.count);
     iso_number_map_add(&writers->pairs, iso_number_pair(key, value), writers->pairs.count);
     writers->key_bits[key / 64] |= (uint64_t)1 << key % 64;
 }
@@ -58,6 +60,7 @@ static void add_writer(struct occurrences *found, struct occurrence occurrence)
 static void find_in_run(const struct writers *writers, struct occurrences *found,
                         uint32_t transaction, const uint64_t *run, uint32_t count)
 {
+    assert(count);
     const struct iso_history *history = writers->history;
     uint32_t key = chronos_key_of(run[0]),
              last = history->ops.value[chronos_operation_of(run[count - 1])];
@@ -167,6 +170,7 @@ static void sort_classes(struct writers *writers, uint32_t pair, uint32_t key)
 
 void writers_find(struct writers *writers, struct chronos_shard *shard)
 {
+    assert(!writers->first);
     struct occurrences found = {0};
     for (uint32_t t = 0; t < writers->history->txns.count; t++)
         find_in_transaction(writers, &found, shard->sorted, t);
@@ -183,6 +187,7 @@ struct writer_span writers_of(const struct writers *writers, uint32_t key, iso_a
                               enum writer_class class)
 {
     uint32_t pair = iso_number_map_get(&writers->pairs, iso_number_pair(key, value));
+    assert(pair != ISO_NUMBER_NONE && class < WRITER_CLASSES);
     const uint32_t *span = writers->first + (size_t)pair * WRITER_CLASSES + class;
     return (struct writer_span){writers->transactions + span[0], span[1] - span[0]};
 }

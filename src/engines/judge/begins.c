@@ -1,5 +1,7 @@
 /* Where the reads of each transaction may stand, if the order of the input is that of the
  * commits. */
+#include <assert.h>
+
 #include "judge/split.h"
 
 #include "base/memory.h"
@@ -26,6 +28,9 @@ static void add_version(struct begins *begins, uint32_t key, uint32_t value, uin
 {
     ISO_GROW(begins->versions, begins->count, begins->capacity);
     uint32_t older = begins->newest[key];
+    assert(older == ISO_NONE || begins->versions[older].replaced == ISO_NONE);
+    assert(older == ISO_NONE || begins->versions[older].owner == ISO_NONE ||
+           begins->versions[older].owner < owner);
     if (older != ISO_NONE && owner != ISO_NONE)
         begins->versions[older].replaced = owner;
     begins->versions[begins->count] = (struct version){value, owner, ISO_NONE, older};
@@ -48,6 +53,7 @@ static void find_reads(struct begins *begins, uint32_t t)
 /* The last place from `low` up to `begin` at which a read's value was there; ISO_NONE: none. */
 static uint32_t last_place(struct begins *begins, uint32_t operation, uint32_t low, uint32_t begin)
 {
+    assert(low <= begin);
     const struct iso_history *history = begins->history;
     uint32_t wanted = history->ops.value[operation];
     for (uint32_t i = begins->newest[history->ops.key[operation]];
@@ -126,6 +132,7 @@ static bool place_transaction(struct begins *begins, uint32_t t, uint32_t low, u
 
 uint32_t *judge_begins(const struct iso_history *history)
 {
+    assert(history->finished);
     enum { STEPS_AN_OPERATION = 64 };
     uint32_t n = history->txns.count;
     if (has_lists(history))

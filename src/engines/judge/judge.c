@@ -1,5 +1,6 @@
 #include "judge/judge_private.h"
 
+#include <assert.h>
 #include <string.h>
 
 #include "aion/aion.h"
@@ -39,6 +40,7 @@ static enum iso_status need_no_log(const struct iso_history *history, struct iso
 enum iso_status iso_judge_finish(struct iso_history *history, uint64_t *repeats,
                                  struct iso_error *error)
 {
+    assert(!history->finished);
     struct iso_rowsets_options known;
     enum iso_status status = need_no_log(history, error);
     judge_know_columns(&known);
@@ -97,6 +99,7 @@ enum iso_status iso_judge_check_options(const struct iso_judge_options *options,
               [ISO_JUDGE_AION] = {ISO_BY_AION, "aion"},
               [ISO_JUDGE_POLYGRAPH] = {ISO_BY_ANY_ORDER, "polygraph"}};
     enum iso_level level = iso_model_level(options->order.model);
+    assert((size_t)options->engine < sizeof by / sizeof *by);
     if (iso_level_check(level, by[options->engine].engines, by[options->engine].name, "--level",
                         error) != ISO_OK)
         return error->status;
@@ -131,6 +134,7 @@ static enum iso_status judge_times(const struct iso_judge_options *options,
                                    struct iso_check_options times, struct iso_judgement *judgement,
                                    struct iso_error *error)
 {
+    assert(!judgement->has_verdict);
     struct iso_verdict *verdict = &judgement->verdict;
     bool is_aion = options->engine == ISO_JUDGE_AION;
     iso_verdict_init(verdict, judgement->history, times.level, times.max_violations);
@@ -165,6 +169,7 @@ enum iso_status iso_judge_any_order(const struct iso_history *finished,
                                     const struct iso_polygraph_options *options,
                                     struct iso_polygraph_result *result, struct iso_error *error)
 {
+    assert(finished->finished);
     if (iso_level_judged_by(iso_model_level(options->model), ISO_BY_WEAK))
         return iso_weak_check(finished, options, result, error);
     return options->model == ISO_MODEL_PC ? iso_split_check(finished, options, result, error)
@@ -175,6 +180,7 @@ enum iso_status iso_judge_any_order(const struct iso_history *finished,
 static void not_more_than(const struct iso_verdict *as_si, bool allow_unjudged,
                           struct iso_polygraph_result *result)
 {
+    assert(as_si->outcome != ISO_IS_VIOLATED);
     if (result->outcome != ISO_HOLDS ||
         (as_si->outcome == ISO_HOLDS && (!result->reads_left_out || allow_unjudged)))
         return;
@@ -202,6 +208,7 @@ static enum iso_status ask_polygraph(const struct iso_judge_options *options,
                                      bool versions_by_commit, struct iso_judgement *judgement,
                                      struct iso_error *error)
 {
+    assert(!judgement->has_result);
     struct iso_polygraph_options *order = &judgement->order;
     bool sessions = options->times.session_order;
     *order = options->order;
@@ -289,6 +296,7 @@ enum iso_status iso_judge(const struct iso_history *finished,
                           const struct iso_judge_options *options, struct iso_judgement *judgement,
                           struct iso_error *error)
 {
+    assert(finished->finished);
     struct iso_check_options times = options->times;
     *judgement = (struct iso_judgement){.history = finished};
     if (iso_judge_check_options(options, error) != ISO_OK)

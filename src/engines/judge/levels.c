@@ -1,5 +1,7 @@
 #include "judge/levels.h"
 
+#include <assert.h>
+
 static bool is_candidate(const struct iso_history *history, enum iso_level level, unsigned engines)
 {
     const struct iso_level_row *row = iso_level_row(level);
@@ -54,6 +56,7 @@ enum iso_status iso_judge_levels(const struct iso_history *finished,
                                  iso_judge_answer_sink *sink, void *context,
                                  struct iso_answers *answers, struct iso_error *error)
 {
+    assert(finished->finished);
     static const enum iso_level order[] = {
         ISO_SER,  ISO_STRICT_SER, ISO_SI, ISO_STRONG_SI, ISO_CC, ISO_PC, ISO_PSI,    ISO_RA,
         ISO_PRAM, ISO_WFR,        ISO_RC, ISO_RYW,       ISO_MR, ISO_MW, ISO_ADYA_RC};

@@ -1,5 +1,7 @@
 /* Queries of a finished history (rowsets/rowsets.h): what they did not return, as violations of the
  * verdict. */
+#include <assert.h>
+
 #include "judge/judge_private.h"
 
 #include "base/number_map.h"
@@ -49,6 +51,7 @@ static void take_finding(void *context, const struct iso_rowsets_finding *findin
     struct iso_verdict *verdict = asking->verdict;
     const struct iso_history *history = verdict->history;
     uint32_t t = finding->transaction.index;
+    assert(t < history->txns.count);
     struct iso_violation violation = iso_violation_of(finding->axiom, t);
     violation.kind = finding->kind;
     violation.key = key_of(history, finding->key);

@@ -1,5 +1,7 @@
 #include "judge/split.h"
 
+#include <assert.h>
+
 #include "base/memory.h"
 #include "base/numbers.h"
 #include "history/copy.h"
@@ -55,6 +57,7 @@ static uint32_t prefix_of(struct split *split, uint32_t t, uint32_t operation)
     for (uint32_t o = history->txns.first_op[t]; o < operation; o++)
         end -= iso_kind_of(history, o) == ISO_APPEND &&
                history->ops.key[o] == history->ops.key[operation];
+    assert(end >= history->lists.first[list]);
     for (uint64_t i = history->lists.first[list]; i < end; i++)
         iso_history_element(&split->halves, atom_of(split, history->lists.element[i]));
     return copy;
@@ -132,6 +135,8 @@ static enum iso_status split_history(struct split *split, bool advice, struct is
         split->place[history->sessions.order[i]] = i;
     uint32_t *begin = advice ? judge_begins(history) : NULL;
     add_halves(split, begin);
+    assert(split->half_count == split->halves.txns.count &&
+           split->operation_count == split->halves.ops.count);
     iso_free(begin);
     split->key = iso_numbers_none(split->halves.keys.count);
     for (uint32_t o = 0; o < split->operation_count; o++)
@@ -150,11 +155,13 @@ static void split_release(struct split *split)
 
 static uint32_t whole_of(const struct split *split, uint32_t half)
 {
+    assert(half == ISO_NONE || half < split->half_count);
     return half == ISO_NONE ? ISO_NONE : split->event[half] / 2;
 }
 
 static uint32_t key_of(const struct split *split, uint32_t key)
 {
+    assert(key == ISO_NONE || key < split->halves.keys.count);
     return key == ISO_NONE ? ISO_NONE : split->key[key];
 }
 
@@ -172,6 +179,7 @@ static bool is_unknown(const struct split *split, uint32_t event)
 /* From a half to a later one of its session, by way of begins and commits. */
 static void add_session(struct iso_evidence *whole, uint32_t from, uint32_t to)
 {
+    assert(from / 2 != to / 2 || from < to);
     if (from / 2 == to / 2) {
         add_edge(whole, ISO_EDGE_OWN, from, to, ISO_NONE, ISO_NONE);
         return;
@@ -248,6 +256,7 @@ static void take_order(const struct split *split, const struct iso_evidence *of_
 
 static struct iso_finding whole_finding(const struct split *split, struct iso_finding finding)
 {
+    assert(finding.operation < split->operation_count);
     finding.transaction = whole_of(split, finding.transaction);
     finding.operation = split->operation[finding.operation];
     finding.other = whole_of(split, finding.other);
@@ -280,6 +289,7 @@ enum iso_status iso_split_check(const struct iso_history *history,
                                 const struct iso_polygraph_options *options,
                                 struct iso_polygraph_result *result, struct iso_error *error)
 {
+    assert(options->model == ISO_MODEL_PC);
     struct split split = {.history = history};
     struct iso_polygraph_options asked = *options;
     if (iso_weak_findings(history, options, result) || history->totals.committed == 0)

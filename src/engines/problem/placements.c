@@ -1,5 +1,6 @@
 #include "problem/placements.h"
 
+#include <assert.h>
 #include <stdlib.h>
 
 #include "base/order.h"
@@ -16,6 +17,7 @@ void placements_begin(struct problem *problem, struct repeating_list list)
     if (!problem->placements)
         new_placements(problem);
     struct placements *placements = problem->placements;
+    assert(placements->list_of_key[list.key] == ISO_NONE);
     ISO_GROW(placements->lists, placements->list_count, placements->list_capacity);
     list.first = list.end = placements->count;
     placements->list_of_key[list.key] = placements->list_count;
@@ -25,6 +27,10 @@ void placements_begin(struct problem *problem, struct repeating_list list)
 void placements_add(struct problem *problem, struct placement placement)
 {
     struct placements *placements = problem->placements;
+    const struct repeating_list *list = &placements->lists[placements->list_count - 1];
+    assert(list->start <= placement.at && placement.at < placement.end &&
+           placement.end <= list->length);
+    assert(list->first == list->end || placements->items[list->end - 1].at <= placement.at);
     ISO_GROW_COLUMN(placements->items, placements->count, placements->capacity);
     placements->items[placements->count++] = placement;
     placements->lists[placements->list_count - 1].end = placements->count;
@@ -55,6 +61,7 @@ void placements_end(struct problem *problem)
 {
     struct placements *placements = problem->placements;
     struct repeating_list *list = &placements->lists[placements->list_count - 1];
+    assert(list->end == placements->count && !list->ends);
     size_t lengths = list->length - list->start + 1;
     uint32_t *first = iso_allocate_zeroed(lengths + 2, sizeof *first);
     list->ending = iso_numbers((size_t)list->end - list->first);

@@ -5,6 +5,7 @@
  */
 #include "problem/problem.h"
 
+#include <assert.h>
 #include <stdlib.h>
 
 #include "base/clock.h"
@@ -30,6 +31,7 @@ struct scan {
 void problem_finding(struct problem *problem, enum iso_finding_kind kind, uint32_t transaction,
                      uint32_t operation, uint32_t other)
 {
+    assert(kind < ISO_FINDINGS && transaction < problem->history->txns.count);
     struct iso_polygraph_result *result = problem->result;
     result->counts[kind]++;
     if (problem->options->max_findings && result->finding_count >= problem->options->max_findings)
@@ -169,6 +171,7 @@ static void scan_append(struct scan *scan, uint32_t local, uint32_t operation)
 {
     struct problem *problem = scan->problem;
     uint32_t key = problem->history->ops.key[operation];
+    assert(iso_key_is_list(problem->history, key));
     bool known;
     struct own_access *access = access_key(scan, local, key, &known);
     if (access->write == ISO_NONE)
@@ -182,6 +185,7 @@ static void scan_append(struct scan *scan, uint32_t local, uint32_t operation)
 /* By key where they are many: a search among them is one by halves. */
 static void sort_writes(struct problem *problem, uint32_t first)
 {
+    assert(first <= problem->writes.count);
     uint32_t count = problem->writes.count - first;
     if (count <= PROBLEM_MANY_WRITES)
         return;
@@ -244,6 +248,7 @@ static void scan_operations(struct problem *problem)
     }
     problem->writes.first[problem->transactions.count] = problem->writes.count;
     problem->reads.first[problem->transactions.count] = problem->reads.count;
+    assert(problem->reads.count + problem->writes.count <= problem->history->ops.count);
     iso_free(scan.access);
     iso_free(scan.previous_append);
 }
@@ -265,6 +270,7 @@ void problem_find_lost_updates(struct problem *problem)
             uint32_t key = problem->reads.key[read], version = problem->reads.writer[read];
             if (writer[key] != t + 1 || version == OPEN)
                 continue;
+            assert(version == INITIAL || version < problem->writes.count);
             uint32_t *before = &first[version == INITIAL ? problem->writes.count + key : version];
             if (*before == ISO_NONE)
                 *before = read;
@@ -300,6 +306,7 @@ static void choose_transactions(struct problem *problem)
 
 void problem_scan(struct problem *problem)
 {
+    assert(problem->history->finished);
     choose_transactions(problem);
     make_room(problem);
     scan_operations(problem);
@@ -307,6 +314,7 @@ void problem_scan(struct problem *problem)
 
 void problem_find_writers(struct problem *problem)
 {
+    assert(!problem->reads.writer && !problem->reads.set);
     problem->reads.writer = iso_numbers_none(problem->reads.count);
     problem->reads.set = iso_numbers_none(problem->reads.count);
     problem_resolve_lists(problem);

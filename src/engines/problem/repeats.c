@@ -31,6 +31,7 @@ bool lists_repeat_in(const struct lists *lists, uint32_t key, uint32_t start)
 static bool pin_transaction(struct lists *lists, const struct append *append, uint32_t at,
                             uint32_t start)
 {
+    assert(append->write != ISO_NONE);
     struct problem *problem = lists->problem;
     uint32_t read = lists->longest[append->key], place = at - append->offset;
     uint32_t *pinned = &lists->place[append->write];
@@ -142,6 +143,7 @@ static bool all_covered(struct lists *lists, const struct repeating_list *list)
         covered = items[i].end > covered ? items[i].end : covered;
     if (covered == list->length)
         return true;
+    assert(covered < list->length);
     bool several;
     const struct append *append =
         lists_find_append(lists, list->key, lists_elements(lists, list->read)[covered], &several);
@@ -245,6 +247,7 @@ static void resolve_read(struct lists *lists, const struct repeating_list *list,
 {
     struct problem *problem = lists->problem;
     uint32_t length = problem->reads.prefix[read];
+    assert(list->start <= length && length <= list->length);
     if (length == list->start) {
         problem->reads.writer[read] = INITIAL;
         return;
@@ -261,6 +264,7 @@ static void resolve_read(struct lists *lists, const struct repeating_list *list,
 void lists_resolve_repeats(struct lists *lists, uint32_t key, uint32_t start, struct numbers reads,
                            struct numbers writes)
 {
+    assert(start <= lists->problem->reads.prefix[lists->longest[key]]);
     if (!lists->place)
         lists->place = iso_numbers_none(lists->problem->writes.count);
     bool fine = pin_all(lists, key, start) == lists->problem->reads.prefix[lists->longest[key]];

@@ -4,6 +4,8 @@
  * The values that such reads saw are collected first; one walk over the history then finds their
  * writers, however many reads there are.
  */
+#include <assert.h>
+
 #include "base/number_map.h"
 #include "problem/problem.h"
 
@@ -48,6 +50,7 @@ static void collect_unwritten(struct table *table, const struct problem *problem
 
 static void note_writer(struct unwritten *item, uint32_t transaction, bool aborted)
 {
+    assert(item->second == ISO_NONE || item->other != ISO_NONE);
     if (aborted && item->aborted == ISO_NONE)
         item->aborted = transaction;
     else if (!aborted && item->other == ISO_NONE)

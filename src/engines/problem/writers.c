@@ -6,6 +6,8 @@
  * dealt out by key first, each with its value, so that the table of values is a small one that
  * stays in the cache, and nothing is looked up far away.
  */
+#include <assert.h>
+
 #include "base/hash.h"
 #include "problem/placements.h"
 
@@ -86,6 +88,7 @@ static uint32_t begin_set(struct writer_sets *sets, uint32_t members)
 
 static uint32_t end_set(struct writer_sets *sets, uint32_t end)
 {
+    assert(sets->first[sets->count] <= end && end <= sets->member_capacity);
     sets->first[++sets->count] = end;
     return sets->count - 1;
 }
@@ -98,6 +101,7 @@ static uint32_t make_set(struct writer_sets *sets, const struct values *values,
         sets->member[end++] = values->writes[i].number;
     if (initial)
         sets->member[end++] = INITIAL;
+    assert(end == sets->first[sets->count] + entry->count + initial);
     return end_set(sets, end);
 }
 
@@ -169,6 +173,7 @@ static void find_by_value(struct problem *problem)
 static uint32_t set_of_length(struct problem *problem, const struct repeating_list *list,
                               uint32_t length)
 {
+    assert(list->start <= length && length <= list->length);
     uint32_t *set = &list->set[length - list->start];
     const uint32_t *first = &list->first_ending[length - list->start];
     if (*set != ISO_NONE)

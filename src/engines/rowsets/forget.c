@@ -1,6 +1,8 @@
 /* Forgets versions that nobody can ask for any more; and where memory is short, whole tables. */
 #include "rowsets/rowsets_private.h"
 
+#include <assert.h>
+
 enum { FEW = 64 };
 
 /* Where there are few versions beside the newest ones, what is hidden takes less than looking for
@@ -17,6 +19,7 @@ void iso_rowsets_forget(struct iso_rowsets *engine, uint64_t floor)
     if (floor <= engine->time.floor)
         return;
     rowsets_conclude_below(engine, floor);
+    assert(!engine->waiting.queue.count || engine->waiting.queue.items[0].key > floor);
     engine->time.floor = floor;
     rowsets_forget_dead(engine);
     if (is_worth_a_sweep(engine))
@@ -74,11 +77,13 @@ static void drop_rows(struct iso_rowsets *engine, struct rowsets_table *table)
         rowsets_drop_all_candidates(engine, row);
         rowsets_free_row(engine, row);
     }
+    assert(!table->row_count);
 }
 
 static void give_up(struct iso_rowsets *engine, uint32_t number)
 {
     struct rowsets_table *table = &engine->store.tables[number];
+    assert(!table->is_given_up);
     drop_rows(engine, table);
     rowsets_release_indexes(table);
     table->is_given_up = true;

@@ -14,6 +14,8 @@
  * An order is implied only where the result is known on both sides of the change. Queries of which
  * not all is implied are counted.
  */
+#include <assert.h>
+
 #include "base/order.h"
 #include "history/additions.h"
 #include "rowsets/judge_private.h"
@@ -93,6 +95,7 @@ enum place { BEHIND, AT, BEYOND, NOWHERE };
 
 static enum place place_of(const struct judge_aggregate *aggregate, const struct standing *standing)
 {
+    assert(aggregate->aggregate.kind >= ISO_AGGREGATE_MIN);
     const struct iso_scalar *added = added_by(standing, aggregate->slot),
                             *best = &aggregate->total.best;
     if (!added)
@@ -239,6 +242,7 @@ static void imply(struct implying *implying, uint32_t row, iso_atom parts, uint6
     if (writer == ISO_NUMBER_NONE || writer == query->index)
         return;
     uint32_t key = change_key(implying, parts, writer);
+    assert(writer < implying->history->txns.count);
     if (iso_number_map_get(&implying->written, key) == ISO_NUMBER_NONE) {
         iso_number_map_put(&implying->written, key, 0);
         history_additions_put(&implying->additions,
@@ -324,6 +328,7 @@ static void add_row(struct judge *judge, uint32_t row, iso_atom parts)
 static bool keeps_extreme(struct implying *implying, uint32_t number, uint32_t row, iso_atom parts,
                           uint64_t bound)
 {
+    assert(number < implying->judge.returned.aggregate_count);
     struct judge *judge = &implying->judge;
     collect_moments(implying, row);
     for (uint32_t i = first_later(implying, bound); i < implying->moment_count; i++) {
@@ -385,6 +390,7 @@ static void imply_of_query(struct implying *implying, struct iso_rowsets *engine
 {
     struct judge *judge = &implying->judge;
     bool is_ready = judge_open(judge, engine, query);
+    assert(implying->left);
     implying->left--;
     implying->is_unsure = !is_ready;
     implying->now.scalars =
@@ -423,6 +429,7 @@ static uint32_t count_queries(const struct iso_history *history)
 
 void iso_rowsets_imply(struct iso_history *history, const struct iso_rowsets_options *known)
 {
+    assert(history->finished);
     struct iso_rowsets_options options = *known;
     struct implying implying = {.history = history};
     if (!is_sought(history))

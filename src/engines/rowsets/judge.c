@@ -1,5 +1,6 @@
 /* One query, once its moment is past. */
 #define _GNU_SOURCE
+#include <assert.h>
 #include <stdlib.h>
 
 #include "base/order.h"
@@ -76,6 +77,7 @@ static bool was_emitted(const struct rowsets_query *query, iso_atom parts)
 static void report_row(struct judge *judge, enum iso_violation_kind kind)
 {
     const struct judge_row *row = &judge->row;
+    assert(!judge->query->is_range || row->row != ISO_NONE);
     struct rowsets_query *query = judge->query;
     char buffer[ISO_ATOM_TEXT_MAX];
     if (was_emitted(query, row->parts))
@@ -108,6 +110,7 @@ static void report_row(struct judge *judge, enum iso_violation_kind kind)
  * another one did. */
 static void judge_fault_of(struct judge *judge, enum judge_fault fault)
 {
+    assert(fault != JUDGE_CHANGED);
     if (fault == JUDGE_MISSING && judge->is_altered)
         judge_doubt(judge, 1u << ISO_UNJUDGED_DDL, 1);
     else if (judge->row.is_own && judge->query->own_order)
@@ -134,6 +137,7 @@ static void judge_returned_row(struct judge *judge, iso_atom parts)
 static bool was_returned(const struct rowsets_query *query, iso_atom parts)
 {
     uint32_t low = 0, high = query->row_count;
+    assert(high < 2 || query->rows[0] <= query->rows[high - 1]);
     ISO_BISECT(low, high, middle, query->rows[middle] < parts);
     return low < query->row_count && query->rows[low] == parts;
 }
@@ -216,6 +220,7 @@ static void visit_entries(struct judge *judge, uint32_t entry, judge_visitor fun
     struct iso_rowsets *engine = judge->engine;
     for (; entry != ISO_NONE; entry = judge->scope.index->entries[entry].next) {
         struct rowsets_row *row = &engine->store.rows[judge->scope.index->entries[entry].row];
+        assert(row->table == ISO_NONE || row->table < engine->store.table_count);
         if (row->table != judge->table || row->visit == engine->store.visit)
             continue;
         row->visit = engine->store.visit;
@@ -264,6 +269,7 @@ static uint64_t count_rows(const struct judge *judge, uint64_t limit)
 /* Where there are many rows between the bounds, an equality may find fewer. */
 static void choose_index(struct judge *judge)
 {
+    assert(!judge->scope.index);
     enum { FEW = 64 };
     struct iso_rowsets *engine = judge->engine;
     uint64_t few = engine->options.of_few ? 0 : FEW;
@@ -509,6 +515,7 @@ static void conclude(struct judge *judge)
         return;
     }
     enum iso_unjudged first = (enum iso_unjudged)__builtin_ctz(judge->reasons);
+    assert(first < ISO_UNJUDGED_REASONS);
     engine->stats.unjudged++;
     engine->stats.unjudged_ranges += judge->query->is_range;
     engine->stats.reasons[first]++;
@@ -525,6 +532,7 @@ static void conclude(struct judge *judge)
 
 static void start(struct judge *judge, struct iso_rowsets *engine, struct rowsets_query *query)
 {
+    assert(query->table_number < engine->store.table_count);
     *judge = (struct judge){
         .engine = engine, .query = query, .table = query->table_number, .blocker = ISO_NONE};
     iso_json_init(&judge->texts.reader);
@@ -551,6 +559,7 @@ void judge_close(struct judge *judge)
 static void begin_again(struct judge *judge)
 {
     struct rowsets_query *query = judge->query;
+    assert(!judge->reported.rows);
     if (!query->turn.is_provisional)
         return;
     judge->reported.rows = query->emitted;

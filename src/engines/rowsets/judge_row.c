@@ -1,6 +1,7 @@
 /* One row as a query had to see it: versions below its bound, the transaction's own writes over
  * them, and what transactions of unknown outcome may have put in their place. */
 #define _GNU_SOURCE
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -66,6 +67,7 @@ static void note_writer(struct judge *judge, const struct rowsets_version *versi
 /* Whether the row was there, and when it was deleted last. */
 static void see_existence(struct judge *judge, const struct rowsets_cell *cell)
 {
+    assert(!cell->column);
     struct judge_row *row = &judge->row;
     const struct rowsets_version *version = find_version(judge, cell),
                                  *first = judge->engine->store.versions + cell->first;
@@ -84,6 +86,7 @@ static void see_existence(struct judge *judge, const struct rowsets_cell *cell)
 /* The content of a cell of the row, as the query had to see it. */
 static struct judge_cell see_cell(struct judge *judge, const struct rowsets_cell *cell)
 {
+    assert(cell->column);
     const struct rowsets_version *version = find_version(judge, cell), *died = judge->row.died;
     if (version && died && !rowsets_outlives(judge->engine, version, died))
         version = NULL;
@@ -139,6 +142,7 @@ static iso_truth covered(struct judge *judge)
 
 void judge_see(struct judge *judge, uint32_t number, iso_atom parts)
 {
+    assert(number == ISO_NONE || judge->engine->store.rows[number].table == judge->table);
     struct iso_rowsets *engine = judge->engine;
     struct judge_row *row = &judge->row;
     struct judge_cell *cells = row->cells;
@@ -188,6 +192,7 @@ static struct iso_scalar scalar_of_part(struct judge *judge, const struct judge_
 
 struct iso_scalar judge_scalar(struct judge *judge, uint32_t number, struct judge_cell cell)
 {
+    assert(number < judge->asked.slot_count);
     struct judge_slot *slot = &judge->asked.slots[number];
     if (is_part(slot))
         return scalar_of_part(judge, slot);
@@ -263,6 +268,7 @@ struct choice {
 
 static bool may_be_seen(const struct judge *judge, uint32_t unknown)
 {
+    assert(unknown < judge->engine->outcomes.unknown_count);
     const struct rowsets_unknown *writer = &judge->engine->outcomes.unknowns[unknown];
     return writer->start < judge->query->start_limit || !writer->start;
 }
@@ -278,6 +284,7 @@ static bool is_own_register(const struct judge *judge, uint32_t column)
 
 static bool add_option(struct choice *choice, struct judge_cell option)
 {
+    assert(choice->count && choice->count <= MOST_OPTIONS);
     for (uint32_t i = 0; i < choice->count; i++)
         if (choice->options[i].value == option.value && choice->options[i].doubt == option.doubt)
             return true;
@@ -332,6 +339,7 @@ static bool offer_reinserted(struct judge *judge, struct choices *choices)
 /* The choices that matter. How many mixtures of them there are; 0: more than are looked at. */
 static uint32_t find_choices(struct judge *judge, struct choices *choices, uint32_t *blocker)
 {
+    assert(judge->row.row != ISO_NONE);
     const struct iso_rowsets *engine = judge->engine;
     uint32_t mixtures = 1;
     choices->count = 0;
@@ -510,6 +518,7 @@ void judge_put_row(struct judge *judge, struct iso_text *text)
             add_member(judge, members, &count, judge->query->owns[i].column,
                        cell_of(judge, judge->query->owns[i].value));
     judge->row = kept;
+    assert(count <= table->column_count);
     qsort(members, count, sizeof *members, compare_members);
     iso_text_put(text, "{");
     for (uint32_t i = 0; i < count; i++) {

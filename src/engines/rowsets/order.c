@@ -5,6 +5,7 @@
  *
  * That order is a type's own only where the parts at one place are of one sort: all integers, or
  * all texts. As far as that is so, bounds are found by bisection; else all rows are looked at. */
+#include <assert.h>
 #include <string.h>
 
 #include "base/sorted.h"
@@ -18,6 +19,7 @@ static int compare_numbers(int64_t left, int64_t right)
 int rowsets_compare_rows(const struct iso_rowsets *engine, const struct rowsets_row *left,
                          const struct rowsets_row *right)
 {
+    assert(left->table == right->table);
     char buffers[2][ISO_ATOM_TEXT_MAX];
     if (engine->store.tables[left->table].is_plain)
         return iso_atom_compare(&engine->atoms, left->parts, right->parts);
@@ -85,6 +87,7 @@ static struct rowsets_place place_of(const struct iso_rowsets *engine,
 
 static void insert_chunk(struct rowsets_table *table, uint32_t at)
 {
+    assert(at <= table->chunk_count);
     ISO_GROW(table->chunks, table->chunk_count, table->chunk_capacity);
     memmove(table->chunks + at + 1, table->chunks + at,
             (table->chunk_count - at) * sizeof *table->chunks);
@@ -96,6 +99,7 @@ static void insert_chunk(struct rowsets_table *table, uint32_t at)
  * does. */
 static void split_chunk(struct rowsets_table *table, struct rowsets_place *place)
 {
+    assert(table->chunks[place->chunk].count == ROWSETS_CHUNK);
     insert_chunk(table, place->chunk + 1);
     struct rowsets_chunk *full = &table->chunks[place->chunk], *next = full + 1;
     uint32_t kept = place->at == full->count ? full->count - 1 : full->count / 2;
@@ -118,6 +122,7 @@ void rowsets_order_add(struct iso_rowsets *engine, uint32_t number)
     if (table->chunks[place.chunk].count == ROWSETS_CHUNK)
         split_chunk(table, &place);
     struct rowsets_chunk *chunk = &table->chunks[place.chunk];
+    assert(place.at <= chunk->count && chunk->count < ROWSETS_CHUNK);
     memmove(chunk->rows + place.at + 1, chunk->rows + place.at,
             (chunk->count - place.at) * sizeof *chunk->rows);
     chunk->rows[place.at] = number;
@@ -132,6 +137,7 @@ void rowsets_order_remove(struct iso_rowsets *engine, uint32_t number)
     struct rowsets_table *table = &engine->store.tables[row->table];
     struct rowsets_place place = place_of(engine, table, row);
     struct rowsets_chunk *chunk = &table->chunks[place.chunk];
+    assert(place.at < chunk->count && chunk->rows[place.at] == number && table->row_count);
     chunk->count--;
     memmove(chunk->rows + place.at, chunk->rows + place.at + 1,
             (chunk->count - place.at) * sizeof *chunk->rows);

@@ -27,6 +27,7 @@ uint64_t rowsets_query_bytes(const struct rowsets_query *query)
 /* It waits, or does no more. */
 static void count_open(struct iso_rowsets *engine, const struct rowsets_query *query, int by)
 {
+    assert(by > 0 || engine->waiting.query_bytes >= rowsets_query_bytes(query));
     engine->waiting.query_bytes += (uint64_t)(int64_t)by * rowsets_query_bytes(query);
     engine->waiting.open_ranges += (uint64_t)(int64_t)by * query->is_range;
 }
@@ -77,6 +78,7 @@ void rowsets_link_all(struct iso_rowsets *engine)
 
 static void hold(struct iso_rowsets *engine, struct rowsets_query *query)
 {
+    assert(query->watched < engine->outcomes.unknown_count);
     ISO_GROW(engine->waiting.held, engine->waiting.held_count, engine->waiting.held_capacity);
     engine->waiting.held[engine->waiting.held_count++] = query;
 }
@@ -116,6 +118,7 @@ static void keep_waiting(struct iso_rowsets *engine, struct rowsets_query *query
 
 void rowsets_enqueue(struct iso_rowsets *engine, struct rowsets_query *query)
 {
+    assert(query->table_number < engine->store.table_count);
     ISO_LOG(rowsets, &engine->atoms, query->tid, "query of operation %" PRIu32 ", below %" PRIu64,
             query->operation, query->bound);
     query->turn.arrived = engine->waiting.now;
@@ -129,6 +132,7 @@ void rowsets_enqueue(struct iso_rowsets *engine, struct rowsets_query *query)
 
 static struct rowsets_query *take_first(struct iso_rowsets *engine)
 {
+    assert(engine->waiting.queue.count);
     struct rowsets_query *query =
         (struct rowsets_query *)(uintptr_t)iso_heap_pop(&engine->waiting.queue).value;
     take_out(list_of(engine, query), query);
@@ -295,4 +299,5 @@ void iso_rowsets_end(struct iso_rowsets *engine)
     finalize_due(engine);
     if (engine->waiting.held_count)
         finalize_held(engine, is_any, 0, true);
+    assert(!engine->waiting.queue.count && !engine->waiting.held_count);
 }

@@ -1,10 +1,13 @@
 /* An order of the transactions that keeps what is known, as near as possible to the one before: of
  * those that could come next, the one that came first there.
  */
+#include <assert.h>
+
 #include "weak/weak_private.h"
 
 void weak_order_add_bond(struct weak *weak, struct bond bond)
 {
+    assert(bond.from < weak->history->txns.count && bond.to < weak->history->txns.count);
     ISO_GROW(weak->order.bonds, weak->order.bond_count, weak->order.bond_capacity);
     weak->order.bonds[weak->order.bond_count++] = bond;
 }
@@ -135,6 +138,7 @@ enum { PLACED = 1u << 31 }; /* by force, with bonds that still wait */
 
 static void release_one(struct sorting *sorting, uint32_t t, bool tried)
 {
+    assert(sorting->waits[t] & ~PLACED);
     sorting->waits[t]--;
     if (sorting->tried)
         sorting->tried[t] -= tried;
@@ -195,6 +199,7 @@ static bool sort(struct weak *weak, bool by_force)
     }
     count_waits(&sorting);
     for (uint32_t place; (place = next_place(&sorting)) != ISO_NONE;) {
+        assert(place < weak->chains.part_count);
         uint32_t t = sorted[count++] = weak->order.list[place];
         if (weak->chains.next[t] != ISO_NONE)
             release_one(&sorting, weak->chains.next[t], false);
@@ -205,6 +210,7 @@ static bool sort(struct weak *weak, bool by_force)
                         weak->order.bonds[sorting.bond_of[i]].kind == BOND_TRIED);
     }
     bool whole = count == weak->chains.part_count;
+    assert(count <= weak->chains.part_count);
     if (whole) {
         iso_free(weak->order.list);
         weak->order.list = sorted;
@@ -365,6 +371,7 @@ static uint32_t find_on_cycle(const struct weak *weak)
         seen[t] = 1;
     iso_free(seen);
     iso_free(waits_for);
+    assert(weak->order.position[t] == ISO_NONE);
     return t;
 }
 
@@ -388,6 +395,7 @@ struct step *weak_order_cycle(const struct weak *weak, uint32_t *count)
                             .goal = find_on_cycle(weak)};
     search.bond_of = ww_pairs_by_start(weak, &search.bond_first);
     search_round(&search);
+    assert(search.found);
     uint32_t t = search.goal;
     do {
         length++;

@@ -1,5 +1,7 @@
 #include "weak/visibility_paths.h"
 
+#include <assert.h>
+
 void visibility_paths_init(struct visibility_paths *visibility_paths, const struct weak *weak)
 {
     uint32_t n = weak->history->txns.count, keys = weak->history->keys.count;
@@ -27,6 +29,7 @@ void visibility_paths_release(struct visibility_paths *visibility_paths)
 void visibility_paths_renew(struct visibility_paths *visibility_paths, uint32_t ww_pairs)
 {
     const struct weak *weak = visibility_paths->weak;
+    assert(ww_pairs <= weak->order.bond_count);
     uint32_t n = weak->history->txns.count, *first = visibility_paths->bond_first;
     iso_free(visibility_paths->bond_of);
     visibility_paths->ww_pairs = ww_pairs;

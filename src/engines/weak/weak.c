@@ -1,5 +1,7 @@
 /* The route: an order, a sweep, what broke as constraints, and again. */
 
+#include <assert.h>
+
 #include "base/clock.h"
 #include "base/log.h"
 #include "weak/weak_private.h"
@@ -85,6 +87,7 @@ enum iso_status iso_weak_check(const struct iso_history *history,
                                const struct iso_polygraph_options *options,
                                struct iso_polygraph_result *result, struct iso_error *error)
 {
+    assert(history->finished);
     double start = iso_clock_seconds();
     enum iso_level level = iso_model_level(options->model);
     struct weak weak = {.history = history,
@@ -113,6 +116,7 @@ bool iso_weak_findings(const struct iso_history *history,
                        const struct iso_polygraph_options *options,
                        struct iso_polygraph_result *result)
 {
+    assert(history->finished);
     struct weak weak = {.history = history,
                         .options = options,
                         .budget = budget_from(options, 0),

@@ -5,6 +5,8 @@
  * repeat of it would count as delivered again. Dgraph's senders go back by three minutes at most,
  * Connect by its offset flush interval.
  */
+#include <assert.h>
+
 #include "base/memory.h"
 #include "join/join_private.h"
 
@@ -87,6 +89,7 @@ static uint32_t key_digest(uint32_t key)
 void join_dedup_add(struct iso_join *join, const struct join_transaction *transaction, iso_atom tid,
                     uint64_t cts)
 {
+    assert(transaction->identity.tag);
     struct join_dedup *dedup = &join->dedup;
     uint64_t number = dedup->next_entry;
     reserve(dedup);

@@ -9,6 +9,7 @@
  * Where a replica has taken over, one position may be of two logs: as soon as positions do not rise
  * with GTIDs no record has one. What a snapshot from before the connector's own saw nobody says.
  */
+#include <assert.h>
 #include <string.h>
 
 #include "base/memory.h"
@@ -37,6 +38,7 @@ static uint32_t find_alone(const struct join_log *log, uint64_t number)
 
 static void forget_oldest(struct join_log *log)
 {
+    assert(log->count > 1);
     uint32_t half = log->count / 2, gone = find_alone(log, log->list[half].number);
     memmove(log->list, log->list + half, (log->count - half) * sizeof *log->list);
     if (gone)
@@ -61,6 +63,7 @@ static void enter(struct join_log *log, uint64_t number, uint64_t position)
     uint32_t at = find_not_below(log, number, 0);
     if ((at < log->count && log->list[at].number == number) || (log->forgot && !at))
         return;
+    assert(at == log->count || log->list[at].number > number);
     ISO_GROW(log->list, log->count, log->capacity);
     memmove(log->list + at + 1, log->list + at, (log->count - at) * sizeof *log->list);
     log->list[at] = (struct join_log_position){number, position};
@@ -94,6 +97,7 @@ void join_log_note_begun(struct iso_join *join, uint64_t number, bool without_en
                  (alone < log->alone_count && log->alone[alone] == number);
     if (!without_end || !number || known || log->alone_count == POSITIONS_MOST)
         return;
+    assert(alone == log->alone_count || log->alone[alone] > number);
     ISO_GROW(log->alone, log->alone_count, log->alone_capacity);
     memmove(log->alone + alone + 1, log->alone + alone,
             (log->alone_count - alone) * sizeof *log->alone);
@@ -218,6 +222,7 @@ static void release(struct iso_join *join, uint32_t t, bool known)
     else if (position < log->start)
         class = ISO_RECORDS_BEFORE;
     records->txns.marks[t] &= (uint8_t)~ISO_MARK_LOG_START;
+    assert(log->waiting && log->reads >= reads);
     log->waiting--;
     log->reads -= reads;
     if (class != ISO_RECORDS_GIVEN) {

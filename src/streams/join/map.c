@@ -86,6 +86,7 @@ void join_map_remove(struct join_map *map, struct join_identity identity)
     if (!known)
         return;
     iso_slots_vacate(map->slots, map->mask, &kind, (uint64_t)(known - map->slots));
+    assert(map->used);
     map->used--;
 }
 

@@ -1,9 +1,12 @@
 #include "join/own.h"
 
+#include <assert.h>
+
 #include "base/memory.h"
 
 uint32_t join_own_unit(const struct iso_join *join, uint32_t key)
 {
+    assert(key < join->keys.names.keys.count);
     const struct join_key *state = &join->keys.list[key];
     return state->part == JOIN_PART_CELL ? state->of_row : key;
 }
@@ -206,6 +209,8 @@ bool join_own_is_loose(struct iso_join *join, uint32_t unit)
 
 uint32_t join_own_seen(const struct iso_join *join, const struct join_record *record, uint32_t o)
 {
+    assert(join->records.kept.txns.first_op[record->kept] <= o &&
+           o < join->records.kept.txns.first_op[record->kept + 1]);
     return join->scratch.own.seen[o - join->records.kept.txns.first_op[record->kept]];
 }
 

@@ -1,6 +1,7 @@
 /* How far PostgreSQL's stream is whole, in snapshots (extent.h). */
 #include "join/extent.h"
 
+#include <assert.h>
 #include <stdlib.h>
 
 #include "base/memory.h"
@@ -37,6 +38,7 @@ void join_extent_note(struct iso_join *join, const struct iso_snapshot *snapshot
 
 void join_extent_deliver(struct iso_join *join, uint64_t xid, uint32_t number)
 {
+    assert(number == ISO_NONE || number < join->records.count);
     const struct iso_history *kept = &join->records.kept;
     join->extent.delivered = xid > join->extent.delivered ? xid : join->extent.delivered;
     if (number == ISO_NONE || !(join->records.list[number].flags & JOIN_RECORD_PLACED))
@@ -183,6 +185,7 @@ static bool is_listed_missing(const struct join_extent *extent, uint64_t xid)
 
 enum join_reach join_extent_reach_of(const struct iso_join *join, const struct join_link *link)
 {
+    assert(link->record < join->records.count);
     const struct join_record *record = &join->records.list[link->record];
     enum join_reach reach = join_extent_reach(join, join_snapshot_of(join, link));
     return reach == JOIN_WITHIN && record->xid && is_listed_missing(&join->extent, record->xid)

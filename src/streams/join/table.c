@@ -5,6 +5,7 @@
  * topic with its first row. Where the stream names the collections of its transactions, a table
  * that is neither covered nor among them is nobody's: a misspelt key.
  */
+#include <assert.h>
 #include <string.h>
 #include <strings.h>
 
@@ -67,6 +68,7 @@ bool join_is_covered(struct iso_join *join, struct join_table *table)
 
 bool join_is_key_covered(struct iso_join *join, uint32_t key)
 {
+    assert(key < join->keys.names.keys.count);
     const struct join_key *state = &join->keys.list[key];
     return join_is_covered(join, &join->tables.list[state->of_table]) &&
            (state->part != JOIN_PART_CELL ||
@@ -80,6 +82,7 @@ bool join_is_judged(struct iso_join *join, uint32_t key)
 
 void join_leave_out(struct iso_join *join, uint32_t key)
 {
+    assert(key < join->keys.names.keys.count);
     const struct join_key *state = &join->keys.list[key];
     struct join_table *table = &join->tables.list[state->of_table];
     bool by_column = state->part == JOIN_PART_CELL && join_is_covered(join, table);

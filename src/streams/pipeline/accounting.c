@@ -1,5 +1,6 @@
 #include "pipeline/accounting.h"
 
+#include <assert.h>
 #include <inttypes.h>
 #include <stdio.h>
 
@@ -30,6 +31,7 @@ const char *iso_accounted_class_name(enum iso_accounted_class accounted_class)
 
 uint64_t iso_accounting_sum(const struct iso_accounting *accounting, enum iso_unit unit)
 {
+    assert(unit < ISO_UNITS);
     uint64_t all = 0;
     for (int i = 0; i < ISO_ACCOUNTED_CLASSES; i++)
         all += accounting->of[unit][i];

@@ -8,6 +8,7 @@
  * The join asks the engine by probes (join/join.h): an EXT violation of one is a CDC violation. An
  * instance of CDC is a transaction and a key, reported once, whatever found it first.
  */
+#include <assert.h>
 #include <string.h>
 
 #include "pipeline/pipeline_private.h"
@@ -193,6 +194,7 @@ enum iso_status pipeline_drain(struct iso_pipeline *pipeline, uint64_t now, stru
             pipeline_add(pipeline, &out->block, step->first, step->count, now, error);
             break;
         case ISO_JOIN_INITIAL:
+            assert(step->first < out->block.keys.count);
             iso_aion_set_initial(pipeline->engine, step->first, step->tid, now);
             pipeline_queries_initial(pipeline, out->block.keys.atom[step->first], step->tid);
             break;

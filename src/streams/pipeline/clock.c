@@ -11,6 +11,7 @@
  * the largest of them, or of 2^16; and 2^63, since no database hands out such timestamps, which is
  * all that applies before a timestamp arrived, and beside change streams, where watermarks may
  * count something else. */
+#include <assert.h>
 #include <inttypes.h>
 #include <stdio.h>
 
@@ -63,6 +64,7 @@ void pipeline_note_far_ahead(struct iso_pipeline *pipeline, uint64_t timestamp, 
 void pipeline_note_far_ahead_all(struct iso_pipeline *pipeline, uint32_t first, uint32_t end)
 {
     const struct iso_history *block = &pipeline->batch.events.block;
+    assert(first <= end && end <= block->txns.count);
     for (uint32_t t = first; pipeline->clock.year && t < end; t++)
         pipeline_note_far_ahead(pipeline,
                                 block->txns.cts[t] > block->txns.sts[t] ? block->txns.cts[t]
@@ -119,6 +121,7 @@ bool pipeline_is_explained(const struct iso_pipeline *pipeline, uint64_t waterma
  * many in a row. */
 static void note_far(struct iso_pipeline *pipeline, uint64_t timestamp)
 {
+    assert(timestamp > pipeline->clock.highest);
     pipeline->clock.beyond++;
     if (timestamp <= explained(pipeline) || pipeline->clock.beyond == FAR_IN_A_ROW) {
         pipeline->clock.highest = timestamp;
@@ -141,6 +144,7 @@ void pipeline_note_timestamp(struct iso_pipeline *pipeline, uint64_t timestamp)
 void pipeline_note_timestamps(struct iso_pipeline *pipeline, uint32_t first, uint32_t end)
 {
     const struct iso_history *block = &pipeline->batch.events.block;
+    assert(first <= end && end <= block->txns.count);
     for (uint32_t t = first; t < end; t++) {
         uint64_t sts = block->txns.flags[t] & ISO_HAS_STS ? block->txns.sts[t] : 0;
         uint64_t cts = block->txns.flags[t] & ISO_HAS_CTS ? block->txns.cts[t] : 0;

@@ -1,5 +1,6 @@
 /* A batch: each message through the decoder of its topic, to events and records, counted for the
  * books. */
+#include <assert.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -22,6 +23,7 @@ static struct iso_decoder *find_decoder(struct iso_pipeline *pipeline,
         pipeline_note_topic(pipeline, message->topic);
         state->route = route == ISO_NONE ? NO_ROUTE : route + 1;
     }
+    assert(state->route == NO_ROUTE || state->route <= pipeline->routes.count);
     return state->route == NO_ROUTE ? NULL : pipeline->routes.list[state->route - 1].decoder;
 }
 
@@ -29,6 +31,7 @@ bool pipeline_is_change_stream(const struct iso_pipeline *pipeline, uint32_t inp
 {
     if (!pipeline->join)
         return false;
+    assert(input < pipeline->inputs.names.count);
     uint32_t route = routes_find_topic(&pipeline->routes, pipeline->inputs.names.list[input].topic);
     return route != ISO_NONE && iso_join_knows(pipeline->routes.list[route].decoder->class->kind);
 }
@@ -114,6 +117,7 @@ static void leave_topic(struct iso_pipeline *pipeline, const struct iso_message 
 
 uint64_t pipeline_reads_in(const struct iso_history *block, uint32_t first, uint32_t count)
 {
+    assert(first <= block->txns.count && count <= block->txns.count - first);
     uint64_t reads = 0;
     for (uint32_t o = block->txns.first_op[first]; o < block->txns.first_op[first + count]; o++)
         reads += !iso_kind_writes(block->ops.kind[o]);
@@ -135,6 +139,7 @@ static void count_message(struct iso_pipeline *pipeline, uint32_t first_event,
 {
     struct iso_pipeline_intake *intake = &pipeline->stats.intake;
     const struct iso_events *events = &pipeline->batch.events;
+    assert(first_event <= events->count && first_record <= events->block.txns.count);
     uint32_t records = events->block.txns.count - first_record;
     bool has_content = records, ignored = true;
     for (uint32_t i = first_event; i < events->count; i++) {

@@ -70,6 +70,7 @@ static void climb(const struct iso_pipeline *pipeline, struct stairs *stairs, ui
         end++;
     memmove(stairs->list + at, stairs->list + end, (stairs->count - end) * sizeof *stairs->list);
     stairs->count -= end - at;
+    assert(at == stairs->count || stairs->list[at].time > time);
 }
 
 /* Moves to the step that was promised by `time`. */

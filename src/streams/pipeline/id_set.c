@@ -56,6 +56,7 @@ bool id_set_add(struct id_set *set, uint64_t id)
     *slot = id;
     set->used++;
     set->count++;
+    assert(set->used < set->mask);
     return true;
 }
 
@@ -64,6 +65,7 @@ bool id_set_remove(struct id_set *set, uint64_t id)
     uint64_t *slot = set->slots ? slot_of(set, id) : NULL;
     if (!slot || !*slot)
         return false;
+    assert(set->count);
     *slot = ID_SET_REMOVED;
     set->count--;
     return true;

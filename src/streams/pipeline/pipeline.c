@@ -1,5 +1,6 @@
 #include "pipeline/pipeline.h"
 
+#include <assert.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -158,6 +159,7 @@ void iso_pipeline_begins(struct iso_pipeline *pipeline, uint32_t input, int64_t 
 enum iso_status pipeline_add(struct iso_pipeline *pipeline, struct iso_history *block,
                              uint32_t first, uint32_t count, uint64_t now, struct iso_error *error)
 {
+    assert(first <= block->txns.count && count <= block->txns.count - first);
     struct iso_pipeline_intake *intake = &pipeline->stats.intake;
     uint32_t end = first + count, taken;
     while (first < end) {
@@ -227,6 +229,7 @@ const char *iso_table_news_name(enum iso_table_news news)
 {
     static const char *const names[] = {"columns",   "emptied",  "partly-emptied",
                                         "rewritten", "left-out", "lossy"};
+    assert((size_t)news < sizeof names / sizeof *names);
     return names[news];
 }
 
@@ -473,6 +476,7 @@ enum iso_status iso_pipeline_end(struct iso_pipeline *pipeline, uint64_t now,
     iso_aion_end(pipeline->engine, now);
     pipeline_queries_end(pipeline);
     pipeline_release_absent(pipeline, pipeline->altered.absent_count);
+    assert(!pipeline->altered.absent_count);
     pipeline_report_all_unlisted(pipeline);
     return check_sink(pipeline, error);
 }

@@ -6,6 +6,7 @@
  */
 #include "pipeline/pipeline_private.h"
 
+#include <assert.h>
 #include <string.h>
 
 #include "base/cell_key.h"
@@ -68,6 +69,7 @@ static iso_atom keep_text(struct iso_atoms *atoms, struct iso_json_text text)
 /* Retracts violations, but for those that are left out: they were not reported. */
 static void retract(struct iso_pipeline *pipeline, const struct iso_aion_event *event)
 {
+    assert(event->state == ISO_AION_RETRACTED);
     struct queries *queries = &pipeline->queries;
     for (uint32_t i = 0; i < queries->again_count; i++) {
         if (queries->again[i] != event->id)
@@ -77,6 +79,7 @@ static void retract(struct iso_pipeline *pipeline, const struct iso_aion_event *
     }
     if (!id_set_remove(&queries->reported.ids, event->id))
         return;
+    assert(queries->found[event->axiom]);
     queries->found[event->axiom]--;
     pipeline_report(pipeline, event);
 }
@@ -197,7 +200,7 @@ void iso_pipeline_imply_queries(struct iso_pipeline *pipeline, struct iso_histor
 /* There was something before: which keys were there nobody knows. */
 void pipeline_queries_midway(struct iso_pipeline *pipeline)
 {
-    if (pipeline->queries.of_ranges)
+    if (pipeline->queries.of_ranges && pipeline->queries.engine)
         iso_rowsets_shards_unknown_keys(pipeline->queries.engine);
 }
 

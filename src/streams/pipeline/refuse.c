@@ -1,4 +1,5 @@
 /* Records that are left out, or are judged and doubtful: each is reported with where it stands. */
+#include <assert.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -75,6 +76,7 @@ static void report_doubtful(struct iso_pipeline *pipeline, uint64_t origin, cons
 void pipeline_report_contradiction(struct iso_pipeline *pipeline, const struct iso_history *block,
                                    uint32_t t, uint64_t first)
 {
+    assert(t < block->txns.count);
     char location[LOCATION_BYTES], text[LOCATION_BYTES + 300], buffer[ISO_ATOM_TEXT_MAX];
     size_t length;
     const char *tid = iso_atom_text(&block->atoms, block->txns.tid[t], buffer, &length);
@@ -91,6 +93,7 @@ void pipeline_report_contradiction(struct iso_pipeline *pipeline, const struct i
 enum iso_status pipeline_refuse(struct iso_pipeline *pipeline, const struct iso_history *block,
                                 uint32_t t, const char *reason, struct iso_error *error)
 {
+    assert(t < block->txns.count);
     char location[512], first[LOCATION_BYTES], text[1700];
     uint64_t origin = block->txns.origin[t], other = iso_aion_contradicted(pipeline->engine);
     iso_history_location_text(block, t, location, sizeof location);
@@ -124,6 +127,7 @@ bool pipeline_split_key(struct iso_pipeline *pipeline, struct iso_history *block
     size_t length;
     if (misused == ISO_NONE || pipeline->options.on_bad_record == ISO_BAD_FAIL)
         return false;
+    assert(block->txns.first_op[t] <= misused && misused < block->txns.first_op[t + 1]);
     bool list = is_of_list(block, misused);
     struct iso_text name = {0};
     const char *text = iso_atom_text(&block->atoms, block->keys.atom[key], buffer, &length);

@@ -4,6 +4,7 @@
  * the same value in another text is made the same; what may be is no edge, and no violation either.
  * Bounded: after COMPARISONS_MAX comparisons what is left is taken for unclear.
  */
+#include <assert.h>
 #include <string.h>
 
 #include "base/memory.h"
@@ -44,6 +45,7 @@ static void index_writes(struct writes *writes, const struct iso_history *histor
             iso_number_map_put(&writes->values,
                                iso_number_pair(history->ops.key[o], history->ops.value[o]), o);
         }
+    assert(writes->first[history->keys.count] == count);
 }
 
 static void release(struct writes *writes)

@@ -4,6 +4,7 @@
  * Counts stand by axiom and name, in the order in which the first of them arrived. There is one for
  * a thousand violations at most (the limit of a list), so that this is small.
  */
+#include <assert.h>
 #include <inttypes.h>
 #include <stdio.h>
 
@@ -29,6 +30,7 @@ static struct unlisted_count *count_of(struct unlisted *unlisted, enum iso_axiom
 
 void pipeline_count_unlisted(struct iso_pipeline *pipeline, const struct iso_aion_event *event)
 {
+    assert(event->unlisted);
     struct unlisted *unlisted = &pipeline->reports.unlisted;
     const struct iso_atoms *from =
         event->axiom == ISO_SESSION ? event->session_atoms : event->key_atoms;

@@ -314,9 +314,11 @@ __attribute__((constructor)) static void choose_mutant(void)
 """
 DECLARED = ("extern int iso_mutant; extern unsigned char *iso_mutants_called;\n"
             "#define MUTANT_IS(n) (iso_mutants_called[n] = 1, __builtin_expect(iso_mutant == n, 0))\n")
-# A line marker: what follows is as a system's header, which is warned of nowhere. All else is built with the flags of every build,
-# so that a compiler's cache has it.
-QUIET = '# 1 "%s" 3\n'
+# A line marker: what follows is as a system's header, which is warned of nowhere. Where a mutant is inlined, the compiler warns all the
+# same of what it finds out by following values. All else is built with the flags of every build, so that a compiler's cache has it.
+FLOWS = ["array-bounds", "dangling-pointer", "format-truncation", "infinite-recursion", "maybe-uninitialized", "nonnull", "restrict",
+         "stringop-overflow", "stringop-overread", "uninitialized", "use-after-free"]
+QUIET = "".join(f'#pragma GCC diagnostic ignored "-W{flow}"\n' for flow in FLOWS) + '# 1 "%s" 3\n'
 
 
 class Tree:

@@ -90,6 +90,7 @@ static struct aion_part *new_part(const struct aion_taking *taking, uint8_t shar
 static inline struct aion_step *new_step(const struct aion_taking *taking,
                                          const struct aion_cached_key *key)
 {
+    assert(key->number);
     struct iso_aion *engine = taking->engine;
     struct aion_batch *batch = &engine->shards.batch[key->shard];
     uint32_t part = engine->shards.part_of[key->shard];
@@ -429,10 +430,12 @@ static void add_version(const struct aion_taking *taking, const struct aion_acce
 /* A read above the transaction's own version must not see it. */
 static void mark_own(const struct aion_taking *taking, const struct aion_access *access)
 {
+    assert(access->external);
     struct aion_batch *batch =
         &taking->engine->shards.batch[taking->cache->keys[access->key].shard];
     for (uint32_t i = access->first_step, left = access->external; left; i++) {
         struct aion_step *step = &batch->steps[i];
+        assert(i < batch->step_count);
         if (step->key != taking->cache->keys[access->key].number - 1 || step->kind > AION_READ_LIST)
             continue;
         if (batch->details[step->detail - 1].time > taking->times.cts)
@@ -537,6 +540,7 @@ static uint32_t plain_steps_alone(const struct aion_taking *taking, uint32_t fir
 
 void aion_access_operations(const struct aion_taking *taking)
 {
+    assert(taking->what != AION_TAKE_READS);
     struct iso_aion *engine = taking->engine;
     uint32_t first = taking->history->txns.first_op[taking->transaction];
     uint32_t end = taking->history->txns.first_op[taking->transaction + 1];
@@ -565,6 +569,7 @@ void aion_access_reads(const struct aion_taking *taking)
 void aion_access_flagged(const struct aion_taking *taking, const struct aion_deferred_read *read,
                          bool is_group)
 {
+    assert(read->outcome == AION_DEFERRED_WRONG);
     const struct aion_cached_key *key = &taking->cache->keys[read->key];
     const struct iso_history *history = taking->history;
     struct aion_step *step = new_step(taking, key);

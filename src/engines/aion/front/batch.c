@@ -1,4 +1,5 @@
 /* Batches of parts: columns that grow. */
+#include <assert.h>
 #include <string.h>
 
 #include "aion/front/batch.h"
@@ -12,6 +13,7 @@ void aion_batch_release(struct aion_batch *batch)
 
 void aion_batch_widen(struct aion_batch *batch, uint32_t steps)
 {
+    assert(steps <= UINT32_MAX - batch->step_count);
     batch->step_capacity =
         (uint32_t)iso_column_capacity(batch->step_capacity, batch->step_count + steps);
     batch->steps = iso_reallocate(batch->steps, batch->step_capacity * sizeof *batch->steps);

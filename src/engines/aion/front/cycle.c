@@ -4,6 +4,7 @@
  * is history/tied.h's to say.
  */
 #define _GNU_SOURCE
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -16,6 +17,8 @@
 void aion_tie_add(struct iso_aion *engine, const struct aion_tie *tie,
                   const struct iso_atoms *atoms, iso_atom tid)
 {
+    assert(tie->what == AION_FOUND_READER || tie->what == AION_FOUND_WRITER ||
+           tie->what == AION_TIE_SNAPSHOT_ORDER);
     ISO_GROW(engine->ties.list, engine->ties.count, engine->ties.capacity);
     engine->ties.list[engine->ties.count] = *tie;
     engine->ties.list[engine->ties.count++].tid = aion_values_take(&engine->values, atoms, tid);
@@ -145,6 +148,7 @@ static void resolve_group(struct iso_aion *engine, const struct aion_tie *ties, 
     uint32_t *order = iso_numbers(count);
     number_members(&group, order);
     list_uses(&group, order);
+    assert(group.members <= count && group.keys <= group.use_count);
     iso_tied_judge(group.uses, group.use_count, group.members, group.keys, group.other,
                    group.on_cycle);
     emit_group(&group);

@@ -7,6 +7,7 @@
  * AION_CONTENTS. Bounded: when the table is full, entries below the floor go (what comes again from
  * there is not taken at all, see `beyond_retention`); only if that does not make room it grows.
  */
+#include <assert.h>
 #include <string.h>
 
 #include "aion/front/dedup.h"
@@ -33,6 +34,7 @@ static void set_slots(struct aion_dedup *dedup, uint64_t count)
     dedup->slots = iso_column_zeroed(count * sizeof *dedup->slots);
     dedup->mask = count - 1;
     dedup->used = iso_slots_spread(dedup->slots, dedup->mask, &kind, old.slots, old.mask + 1);
+    assert(dedup->used < dedup->mask);
     aion_dedup_release(&old);
 }
 
@@ -59,6 +61,7 @@ enum aion_dedup_result aion_dedup_note(struct aion_dedup *dedup,
                                        const struct aion_dedup_entry *entry, uint64_t floor,
                                        uint32_t contents)
 {
+    assert(entry->tid && contents && contents <= AION_CONTENTS);
     if (!dedup->slots || dedup->used >= dedup->mask / 4 * 3)
         aion_dedup_rebuild(dedup, floor);
     uint64_t slot = iso_hash_number(entry->tid) & dedup->mask;

@@ -1,4 +1,5 @@
 /* One transaction: may it be taken at all, and what can be judged of it alone or in its session. */
+#include <assert.h>
 #include <stdio.h>
 
 #include "aion/levels/deferred.h"
@@ -54,6 +55,7 @@ static enum iso_status learn_use(struct iso_aion *engine, const struct iso_histo
                                  uint32_t t, uint32_t operation, struct aion_cached_key *key,
                                  struct iso_error *error)
 {
+    assert(key->number);
     uint8_t use = use_of(history, operation) |
                   iso_aion_shard_use(engine->shards.list[key->shard], key->number - 1);
     engine->group.misused = use == (ISO_KEY_LIST | ISO_KEY_SCALAR) ? operation : ISO_NONE;
@@ -372,6 +374,7 @@ static bool is_refused(struct iso_aion *engine, struct aion_key_cache *cache, ui
 enum iso_status aion_accept(struct iso_aion *engine, struct aion_key_cache *cache, uint32_t t,
                             bool resolved, struct aion_accepted *accepted, struct iso_error *error)
 {
+    assert(t < cache->history->txns.count);
     const struct iso_history *history = cache->history;
     uint8_t flags = history->txns.flags[t], state = flags & ISO_STATUS_MASK;
     const char *lacks = lacking_timestamp(engine, flags);
@@ -415,6 +418,7 @@ enum iso_status aion_accept(struct iso_aion *engine, struct aion_key_cache *cach
 void aion_take(struct iso_aion *engine, struct aion_key_cache *cache,
                const struct aion_accepted *accepted, uint64_t arrival)
 {
+    assert(accepted->transaction != ISO_NONE);
     const struct iso_history *history = cache->history;
     uint32_t t = accepted->transaction;
     uint8_t flags = history->txns.flags[t], state = flags & ISO_STATUS_MASK;
@@ -449,12 +453,14 @@ static void take_back_unknown(struct iso_aion *engine, struct aion_key_cache *ca
 /* Takes back what the shards know of it as unknown: called after it was taken with its outcome. */
 void aion_forget_unknown(struct iso_aion *engine, struct aion_key_cache *cache, uint32_t t)
 {
+    assert(iso_status_of(cache->history, t) != ISO_UNKNOWN);
     take_back_unknown(engine, cache, t, times_of(cache->history, t), AION_FORGET);
 }
 
 void aion_age_unknown(struct iso_aion *engine, struct aion_key_cache *cache, uint32_t t,
                       uint64_t until)
 {
+    assert(iso_status_of(cache->history, t) == ISO_UNKNOWN);
     struct aion_times times = times_of(cache->history, t);
     times.cts = until;
     take_back_unknown(engine, cache, t, times, AION_FORGET | AION_AGED);

@@ -6,6 +6,7 @@
  * group has overtaken it, and all others go to the end of their run. While all arrive in order a
  * group is only a batch, whose steps stay in the first level cache.
  */
+#include <assert.h>
 #include <string.h>
 
 #include "aion/state_private.h"
@@ -25,6 +26,7 @@ static void take_batch(struct iso_aion *engine, uint32_t batch, uint64_t until)
         group->scratch = group->order;
         group->order = sorted;
     }
+    assert(!group->count || group->order.keys[0] <= group->order.keys[group->count - 1]);
     bool some_wait = aion_reorder_queue_count(&engine->reorder.queue) > 0;
     group->waits = some_wait || (group->count && group->order.keys[group->count - 1] > until);
     for (uint32_t i = 0; i < group->count; i++) {
@@ -62,6 +64,7 @@ static void end_batch(struct iso_aion *engine, bool emit)
 
 void aion_group_add(struct iso_aion *engine, const struct aion_accepted *accepted)
 {
+    assert(accepted->transaction != ISO_NONE && engine->group.count < GROUP);
     struct aion_group *group = &engine->group;
     uint32_t batch = engine->shards.count > 1 ? BATCH_PARALLEL : BATCH, number = group->count;
     if (!group->accepted) {
@@ -87,10 +90,12 @@ void aion_group_add(struct iso_aion *engine, const struct aion_accepted *accepte
 void aion_group_end(struct iso_aion *engine)
 {
     end_batch(engine, true);
+    assert(!engine->group.count && !engine->group.unreported);
 }
 
 void aion_group_release(struct aion_group *group)
 {
+    assert(!group->count);
     ISO_FREE_ALL(group->accepted, group->order.keys, group->order.payloads, group->scratch.keys,
                  group->scratch.payloads);
     memset(group, 0, sizeof *group);

@@ -1,4 +1,5 @@
 /* The keys and sessions of a block, looked up once each. */
+#include <assert.h>
 #include <string.h>
 
 #include "aion/state_private.h"
@@ -119,6 +120,7 @@ static void want_key(struct iso_aion *engine, struct aion_key_cache *cache, uint
 void aion_key_cache_want(struct iso_aion *engine, struct aion_key_cache *cache, uint32_t first,
                          uint32_t end)
 {
+    assert(first <= end && end <= cache->history->txns.count);
     const struct iso_history *history = cache->history;
     if (history->keys.count > cache->key_count)
         widen_keys(cache);
@@ -137,6 +139,7 @@ void aion_key_cache_take(struct iso_aion *engine, struct aion_key_cache *cache)
         struct aion_wanted_keys *wanted = &engine->shards.wanted[s];
         for (uint32_t i = 0; i < wanted->count; i++) {
             struct aion_cached_key *entry = &cache->keys[wanted->list[i].key];
+            assert(entry->number == UINT32_MAX);
             entry->number = wanted->list[i].number + 1;
             entry->use = wanted->list[i].use;
         }
@@ -149,10 +152,12 @@ void aion_key_cache_take(struct iso_aion *engine, struct aion_key_cache *cache)
 struct aion_cached_key *aion_key_cache_find(struct iso_aion *engine, struct aion_key_cache *cache,
                                             uint32_t key)
 {
+    assert(key < cache->history->keys.count);
     const struct iso_history *history = cache->history;
     if (key >= cache->key_count)
         widen_keys(cache);
     struct aion_cached_key *entry = &cache->keys[key];
+    assert(!entry->number);
     set_digest(engine, cache, key);
     cache->found++;
     struct iso_aion_shard *shard = engine->shards.list[entry->shard];
@@ -167,6 +172,7 @@ struct aion_cached_key *aion_key_cache_find(struct iso_aion *engine, struct aion
 struct aion_cached_session *aion_key_cache_find_session(struct aion_key_cache *cache,
                                                         uint32_t session)
 {
+    assert(session < cache->history->sessions.count);
     const struct iso_history *history = cache->history;
     if (session >= cache->session_count) {
         size_t old = cache->session_count, next = iso_column_capacity(old, history->sessions.count);

@@ -1,5 +1,6 @@
 /* Transactions of unknown outcome, kept whole in a history of their own until the outcome is
  * reported. */
+#include <assert.h>
 #include <string.h>
 
 #include "aion/state_private.h"
@@ -31,6 +32,7 @@ void aion_unknown_index(struct iso_aion *engine)
 uint32_t aion_copy_transaction(struct iso_history *into, const struct iso_history *from, uint32_t t,
                                uint64_t origin, uint64_t sno)
 {
+    assert(into != from);
     bool alone = from->txns.session[t] == ISO_NONE;
     iso_atom session = alone ? 0
                              : iso_atoms_copy(&into->atoms, &from->atoms,
@@ -65,6 +67,7 @@ static void rebuild_history(struct iso_aion *engine)
                                                      engine->unknown.history.txns.sno[t]);
         engine->unknown.list[count++] = *unknown;
     }
+    assert(count == engine->unknown.open);
     engine->unknown.count = count;
     iso_history_release(&engine->unknown.history);
     engine->unknown.history = kept;
@@ -75,6 +78,7 @@ static void rebuild_history(struct iso_aion *engine)
 void aion_unknown_add(struct iso_aion *engine, const struct aion_key_cache *cache, uint32_t t,
                       uint64_t sno)
 {
+    assert(iso_status_of(cache->history, t) == ISO_UNKNOWN);
     const struct iso_history *history = cache->history;
     if (engine->unknown.count >= REBUILD_FROM && engine->unknown.open < engine->unknown.count / 4)
         rebuild_history(engine);
@@ -176,6 +180,7 @@ bool iso_aion_resolve(struct iso_aion *engine, const struct iso_atoms *atoms, is
  * is that its keys may have what it wrote. */
 static void age_unknown(struct iso_aion *engine, struct aion_unknown *unknown, uint64_t until)
 {
+    assert(unknown->open && engine->unknown.open);
     const struct iso_history *history = &engine->unknown.history;
     uint32_t t = unknown->transaction;
     unknown->open = false;
@@ -194,6 +199,7 @@ static uint64_t ended_by(const struct iso_aion *engine)
     uint64_t reached = engine->time.limit > engine->time.expired ? engine->time.limit
                                                                  : engine->time.expired,
              last = aion_recent(engine);
+    assert(engine->time.floor <= reached);
     uint64_t kept = reached - engine->time.floor;
     reached = last > reached ? last : reached;
     return reached > UINT64_MAX - kept ? UINT64_MAX : reached + kept;

@@ -31,6 +31,7 @@ static bool is_earlier(const struct aion_deferred_due *left, const struct aion_d
 static void push_due(struct iso_aion *engine, struct aion_deferred_dues *dues, uint64_t time,
                      uint32_t session, const struct aion_deferred_member *member)
 {
+    assert(session < engine->deferred.count);
     struct aion_deferred_due due = {time, member ? member->sno : 0, session,
                                     member ? member->number : 0};
     ISO_GROW(dues->list, dues->count, dues->capacity);
@@ -40,8 +41,10 @@ static void push_due(struct iso_aion *engine, struct aion_deferred_dues *dues, u
 
 static struct aion_deferred_due pop_due(struct iso_aion *engine, struct aion_deferred_dues *dues)
 {
+    assert(dues->count);
     struct aion_deferred_due first = dues->list[0];
     ISO_HEAP_POP(dues->list, dues->count, is_earlier);
+    assert(engine->deferred.sessions[first.session].waiting);
     engine->deferred.sessions[first.session].waiting--;
     return first;
 }
@@ -92,6 +95,7 @@ static void let_session_go(struct iso_aion *engine, uint32_t number)
         return;
     }
     aion_forget_known(engine, session, UINT64_MAX);
+    assert(!session->writers && !session->starts && !session->known_count);
     if (session->digest && aion_above(session->latest) > deferred->forgotten)
         deferred->forgotten = aion_above(session->latest); /* it may come again */
     aion_values_drop(&engine->values, session->last.tid);
@@ -120,6 +124,7 @@ static void insert_member(struct aion_deferred_session *session,
     uint32_t at = session->count++;
     for (; at && stands_behind(&session->members[at - 1], member); at--)
         session->members[at] = session->members[at - 1];
+    assert(!at || stands_behind(member, &session->members[at - 1]));
     session->members[at] = *member;
     session->writers += (member->flags & ISO_WRITES) != 0;
     session->starts += (member->flags & ISO_HAS_STS) != 0;
@@ -128,6 +133,7 @@ static void insert_member(struct aion_deferred_session *session,
 static void drop_members(struct iso_aion *engine, struct aion_deferred_session *session,
                          uint32_t count)
 {
+    assert(count <= session->count);
     for (uint32_t i = 0; i < count; i++) {
         const struct aion_deferred_member *member = &session->members[i];
         if (member->flags & ISO_WRITES)
@@ -228,6 +234,7 @@ void aion_deferred_soften(const struct iso_aion *engine, struct aion_deferred_re
  * count. */
 static void count_flagged(struct iso_aion *engine)
 {
+    assert(!engine->deferred.reads.count || engine->accesses.count);
     struct aion_deferred_reads *reads = &engine->deferred.reads;
     for (uint32_t i = 0; i < reads->count; i++)
         engine->accesses.list[reads->list[i].access].external +=
@@ -340,6 +347,7 @@ static bool begin_transaction(struct iso_aion *engine, const struct aion_deferre
 
 static void end_transaction(struct iso_aion *engine, struct aion_deferred_member *member)
 {
+    assert(engine->deferred.dead < engine->deferred.history.txns.count);
     finalize_reads(engine, member);
     member->transaction = ISO_NONE;
     engine->deferred.dead++;
@@ -443,6 +451,7 @@ static void try_moments(struct iso_aion *engine, uint32_t number, uint32_t at)
     if (session->members[at].transaction != ISO_NONE)
         judge_moments(engine, session, at, high, last, !is_forced);
     session->members[at].judged = true;
+    assert(engine->deferred.waiting);
     engine->deferred.waiting--;
 }
 
@@ -555,6 +564,7 @@ static bool judge_member(struct iso_aion *engine, uint32_t number, uint32_t at)
     }
     if (member->flags & ISO_WRITES)
         take_writer(engine, session, member);
+    assert(engine->deferred.waiting);
     engine->deferred.waiting--;
     return true;
 }
@@ -649,6 +659,7 @@ void aion_deferred_end(struct iso_aion *engine)
         process(engine, pop_due(engine, &deferred->moments));
     while (deferred->floors.count)
         process(engine, pop_due(engine, &deferred->floors));
+    assert(!deferred->waiting && !deferred->moments.count);
     finish(engine);
 }
 

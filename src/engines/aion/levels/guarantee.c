@@ -3,6 +3,7 @@
  * order. */
 #include "aion/levels/deferred.h"
 
+#include <assert.h>
 #include <string.h>
 
 #include "base/memory.h"
@@ -43,6 +44,7 @@ static void add_known(struct iso_aion *engine, struct aion_deferred_session *ses
         session->known[at].is_guess &= is_guess;
         return;
     }
+    assert(at == session->known_count || session->known[at].cts > cts);
     ISO_GROW(session->known, session->known_count, session->known_capacity);
     memmove(session->known + at + 1, session->known + at,
             (session->known_count - at) * sizeof *session->known);
@@ -156,6 +158,7 @@ void aion_judge_guarantee(struct iso_aion *engine, struct aion_deferred_session 
                           const struct aion_deferred_member *member, uint64_t limit,
                           bool is_complete)
 {
+    assert(iso_aion_is_about_sessions(engine->deferred.level));
     struct knowledge knowledge = {engine, session, false};
     struct aion_deferred_reads *reads = &engine->deferred.reads;
     struct aion_query *looks = iso_allocate(((size_t)reads->count + 1) * sizeof *looks);

@@ -126,6 +126,7 @@ void aion_query_begin(struct aion_query *query, struct iso_aion_shard *shard, ui
     if (entry->flags & AION_KEY_PAGED)
         aion_page_in_all(shard, entry);
     query->is_list = aion_key_is_list(entry);
+    assert(query->is_list || count == 1);
     query->is_dropped = entry->flags & AION_KEY_DROPPED;
     query->value = query->is_list ? aion_list_new(shard, atoms, elements, count, 0)
                                   : aion_values_take(&shard->values, atoms, *elements);
@@ -309,6 +310,7 @@ uint64_t aion_newest_known(const struct aion_query *query, uint64_t than, uint64
                            uint64_t floor, aion_knows *knows, void *context, bool *lost,
                            uint16_t *newer)
 {
+    assert(horizon >= floor);
     struct aion_place place = place_of(query, aion_above(horizon));
     uint64_t time = 0;
     *newer = 0;

@@ -6,6 +6,8 @@
  * it; segments (paging.c) behind which a version below it stands. Where that would not make the
  * record shorter, it stays as it is.
  */
+#include <assert.h>
+
 #include "aion/memory/record_private.h"
 
 /* A run or a row of segments: what is left of it begins at `kept`. */
@@ -159,6 +161,7 @@ static void copy_bytes(struct aion_bytes *bytes, const uint8_t *from, const uint
 
 static void put_stretch(struct aion_bytes *bytes, const struct stretch *stretch)
 {
+    assert(stretch->gone <= stretch->count && stretch->kept <= stretch->end);
     put(bytes, stretch->count - stretch->gone);
     copy_bytes(bytes, stretch->kept, stretch->end);
 }

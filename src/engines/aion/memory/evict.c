@@ -168,6 +168,7 @@ static void forget_key(struct iso_aion_shard *shard, struct aion_key *key)
     empty_sorted_chunks(shard, key, &key->versions, false);
     if (key->cold) {
         struct aion_cold *cold = &shard->cold.list[key->cold];
+        assert(!cold->idle.count);
         empty_sorted_chunks(shard, key, &cold->nonversions, true);
         aion_chunks_release(&shard->pool, &cold->pages);
         if (cold->base != ISO_ABSENT)

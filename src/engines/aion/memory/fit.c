@@ -7,6 +7,7 @@
  * (`unpromised`), since no sender has promised that nothing else will come. What has no time at
  * all, transactions of unknown outcome that do not say when they started, goes in the end.
  */
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -131,6 +132,7 @@ static bool close_early(struct iso_aion *engine)
     if (to <= from || engine->time.recent.count < TRANSACTIONS_A_LOOK)
         return false;
     engine->time.limit = from + (to - from + 1) / 2;
+    assert(from < engine->time.limit && engine->time.limit <= to);
     engine->stats.closed_early = engine->time.limit;
     uint64_t half = (engine->time.limit - from) / 2;
     engine->time.retention = half < engine->time.retention ? half : engine->time.retention;
@@ -158,6 +160,7 @@ static bool lies_above(const struct iso_aion *engine)
 static void trim_to_floor(struct iso_aion *engine)
 {
     aion_set_floor(engine);
+    assert(engine->time.floor <= reached(engine));
     if (engine->options.host.on_floor)
         engine->options.host.on_floor(engine->options.host.context, engine->time.floor);
     aion_trim_all(engine);
@@ -171,6 +174,7 @@ void aion_fit_now_and_then(struct iso_aion *engine)
 
 void aion_fit(struct iso_aion *engine)
 {
+    assert(!engine->group.count);
     if (!engine->budget.limit)
         return;
     engine->budget.fitted = engine->group.number;

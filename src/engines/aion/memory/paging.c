@@ -14,6 +14,8 @@
  * explained, has all of them brought back before. Below the floor segments go for good. Registers
  * only: a list is all of its versions.
  */
+#include <assert.h>
+
 #include "aion/memory/record.h"
 
 static uint64_t digest_of(const struct iso_aion_shard *shard, const struct aion_key *key,
@@ -74,6 +76,7 @@ static uint32_t count_old(const struct iso_aion_shard *shard, const struct aion_
 /* Stores the versions of the first chunk. */
 static bool store_versions(struct iso_aion_shard *shard, struct aion_key *key, uint32_t count)
 {
+    assert(count && count < key->versions.count);
     uint32_t all, serial;
     aion_cold_of(shard, key);
     const struct aion_entry *versions = aion_chunks_chunk(&shard->pool, &key->versions, 0, &all);
@@ -103,6 +106,7 @@ static bool store_versions(struct iso_aion_shard *shard, struct aion_key *key, u
 
 void aion_page_out(struct iso_aion_shard *shard, struct aion_key *key)
 {
+    assert(!(key->flags & AION_KEY_FREE));
     uint32_t count;
     while ((count = count_old(shard, key)) && store_versions(shard, key, count))
         continue;
@@ -115,6 +119,8 @@ void aion_page_out(struct iso_aion_shard *shard, struct aion_key *key)
  * is good, too. */
 void aion_pages_trim(struct iso_aion_shard *shard, struct aion_key *key)
 {
+    assert(key->versions.count);
+    assert(key->flags & AION_KEY_PAGED);
     struct aion_sorted_chunks *pages = &shard->cold.list[key->cold].pages;
     while (pages->count) {
         struct aion_place place = aion_chunks_begin();
@@ -188,6 +194,7 @@ void aion_page_in_all(struct iso_aion_shard *shard, struct aion_key *key)
 bool aion_reads_paged(struct iso_aion_shard *shard, const struct aion_key *key,
                       uint64_t visible_below, const struct iso_atoms *atoms, iso_atom value)
 {
+    assert(key->flags & AION_KEY_PAGED);
     const struct aion_sorted_chunks *pages = &shard->cold.list[key->cold].pages;
     struct aion_place place = aion_chunks_lower(&shard->pool, pages, visible_below);
     const uint8_t *record = NULL;

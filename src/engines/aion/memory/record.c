@@ -1,5 +1,7 @@
 #include "aion/memory/record_private.h"
 
+#include <assert.h>
+
 #include "base/memory.h"
 
 /* ---- writing ---- */
@@ -123,6 +125,7 @@ static void put_pages(const struct iso_aion_shard *shard, const struct aion_key 
 struct iso_spill_record aion_record_write(const struct iso_aion_shard *shard,
                                           const struct aion_key *key, struct aion_bytes *bytes)
 {
+    assert(!key->reads.count);
     const struct aion_cold *cold = key->cold ? &shard->cold.list[key->cold] : NULL;
     struct iso_spill_record record = {0};
     bytes->size = 0;
@@ -147,6 +150,7 @@ struct iso_spill_record aion_segment_write(const struct iso_aion_shard *shard,
                                            const struct aion_entry *versions, uint32_t count,
                                            uint64_t behind, struct aion_bytes *bytes)
 {
+    assert(count && versions[count - 1].time <= behind);
     bytes->size = 0;
     aion_put_atom(bytes, &shard->values.atoms, key->atom);
     put(bytes, SEGMENT);
@@ -275,6 +279,7 @@ static void take_cold(struct cursor *cursor, struct aion_key *key, uint32_t list
 bool aion_record_read(struct iso_aion_shard *shard, struct aion_key *key, const uint8_t *record,
                       uint32_t size)
 {
+    assert(!key->versions.count && !key->reads.count);
     struct cursor cursor = {shard, record, record + size};
     iso_atom name;
     uint32_t form;

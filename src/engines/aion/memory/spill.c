@@ -14,6 +14,7 @@
  * and the process takes what it takes; that is for whoever set the limit to know
  * (iso_aion_memory_needed).
  */
+#include <assert.h>
 #include <stdio.h>
 
 #include "aion/state_private.h"
@@ -71,6 +72,7 @@ static void pin_ties(struct iso_aion *engine, bool pinned)
 {
     for (uint32_t i = 0; i < engine->ties.count; i++) {
         const struct aion_tie *tie = &engine->ties.list[i];
+        assert(tie->shard < engine->shards.count);
         if (tie->what != AION_TIE_SNAPSHOT_ORDER)
             iso_aion_shard_pin(engine->shards.list[tie->shard], tie->key, pinned);
     }
@@ -117,6 +119,7 @@ uint64_t iso_aion_memory_needed(const struct iso_aion *engine)
 
 void aion_spill(struct iso_aion *engine)
 {
+    assert(!engine->group.count);
     struct aion_budget *budget = &engine->budget;
     if (!engine->options.spill || budget->failure.status != ISO_OK)
         return;

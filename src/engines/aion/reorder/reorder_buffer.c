@@ -38,6 +38,7 @@ static uint32_t new_page(struct aion_reorder_buffer *waiting)
 
 static void free_page(struct aion_reorder_buffer *waiting, uint32_t number)
 {
+    assert(!waiting->pages[number].left);
     aion_batch_clear(&waiting->pages[number].batch);
     waiting->free[waiting->free_count++] = number;
     if (waiting->shared == number + 1)
@@ -94,6 +95,7 @@ static void copy_part(struct aion_batch *into, const struct aion_batch *from,
 static void add_turn(struct iso_aion_shard *shard, const struct aion_part *part, uint32_t page,
                      uint32_t number)
 {
+    assert(number < 1u << AION_REORDER_PAGE_BITS);
     bool by_start = shard->options.level == ISO_SI && part->flags & ISO_HAS_STS;
     aion_reorder_queue_add(&shard->reorder.queue,
                            &(struct aion_turn){.time = part->cts,
@@ -154,6 +156,7 @@ static void apply_turns(struct iso_aion_shard *shard, const struct aion_turn *tu
         aion_apply_reordered(shard, turns, count);
     for (uint32_t i = 0; i < count; i++) {
         uint32_t page = turns[i].subject >> AION_REORDER_PAGE_BITS;
+        assert(waiting->pages[page].left);
         if (!--waiting->pages[page].left)
             free_page(waiting, page);
     }

@@ -1,5 +1,6 @@
 /* Transactions that wait for their turn, as the front knows them: when it is, and what they bring
  * to their session. */
+#include <assert.h>
 #include <string.h>
 
 #include "aion/state_private.h"
@@ -38,7 +39,9 @@ static void enter_sessions(struct iso_aion *engine, const struct aion_turn *turn
     struct aion_reorder_front *reorder = &engine->reorder;
     if (turn->subject == ISO_NONE)
         return;
+    assert(turn->subject < reorder->entrant_count);
     const struct aion_entrant *entrant = &reorder->entrants[turn->subject];
+    assert(engine->sessions.list[entrant->session].waiting);
     engine->sessions.list[entrant->session].waiting--;
     aion_session_add(engine, entrant);
     reorder->free[reorder->free_count++] = turn->subject;

@@ -35,6 +35,7 @@ void aion_reorder_queue_make_room(struct aion_reorder_queue *queue)
 
 void aion_reorder_queue_merge(struct aion_reorder_queue *queue)
 {
+    assert(queue->first <= queue->sorted && queue->sorted <= queue->end);
     struct aion_turn *turns = queue->turns;
     uint32_t old = queue->sorted, added = queue->end - old, to = queue->end;
     queue->sorted = queue->end;

@@ -13,6 +13,7 @@
  */
 #pragma once
 
+#include <assert.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -58,6 +59,7 @@ static inline uint32_t aion_reorder_queue_count(const struct aion_reorder_queue 
 static inline const struct aion_turn *aion_reorder_queue_take(struct aion_reorder_queue *queue,
                                                               uint64_t until, uint32_t *count)
 {
+    assert(queue->sorted == queue->end);
     uint32_t first = queue->first;
     while (queue->first < queue->sorted && queue->turns[queue->first].time <= until)
         queue->first++;

@@ -1,5 +1,6 @@
 #include "aion/reorder/reorder_window.h"
 
+#include <assert.h>
 #include <string.h>
 
 enum { PARTS = 16, MOST_WAITING = 8192 };
@@ -58,6 +59,7 @@ static void open_span(struct aion_reorder_window *window)
         (window->span_count == AION_SPANS ||
          !is_as_old(window, span_at(window, window->span_count - 1), PARTS, !window->untimed)))
         return;
+    assert(window->span_count < AION_SPANS);
     *span_at(window, window->span_count++) =
         (struct aion_span){.since = window->now, .first = window->arrived};
 }
@@ -87,6 +89,7 @@ static uint64_t most_of(uint32_t class)
 
 void aion_reorder_window_note_late(struct aion_reorder_window *window, uint64_t cts)
 {
+    assert(window->span_count && cts < window->frontier);
     struct aion_span *last = span_at(window, window->span_count - 1);
     last->highest = cts > last->highest ? cts : last->highest;
     if (window->span_count == 1 || cts >= span_at(window, 0)->highest)

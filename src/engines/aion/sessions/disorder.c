@@ -10,12 +10,15 @@
  * record once, and is reported once: so a session costs the logarithm a member, whatever the order.
  * Who is neither is known no more, and not needed.
  */
+#include <assert.h>
+
 #include "aion/state_private.h"
 #include "base/memory.h"
 
 static struct aion_disorder *disorder_of(struct iso_aion *engine,
                                          const struct aion_session *session)
 {
+    assert(session->disorder && session->disorder <= engine->sessions.disorder_count);
     return &engine->sessions.disorders[session->disorder - 1];
 }
 
@@ -25,6 +28,7 @@ static void take_member(struct iso_aion *engine, struct aion_sorted_chunks *sort
     uint32_t number = aion_chunks_get(&engine->sessions.pool, sorted_chunks, *place)->transaction;
     engine->stats.steps++;
     aion_chunks_take(&engine->sessions.pool, sorted_chunks, place);
+    assert(engine->sessions.members.list[number].uses);
     if (!--engine->sessions.members.list[number].uses)
         aion_member_free(engine, number);
 }
@@ -97,6 +101,7 @@ static void add_record(struct iso_aion *engine, struct aion_session *session,
 void aion_disorder_add(struct iso_aion *engine, struct aion_session *session,
                        const struct aion_entrant *entrant)
 {
+    assert(!session->members.count);
     struct aion_sorted_chunks *records = &disorder_of(engine, session)->records;
     struct aion_member *member = &engine->sessions.members.list[entrant->member];
     struct aion_place before = aion_session_place(engine, records, entrant->sno, entrant->number);
@@ -135,6 +140,7 @@ static uint32_t new_disorder(struct aion_sessions *sessions)
 
 void aion_disorder_begin(struct iso_aion *engine, struct aion_session *session)
 {
+    assert(!session->disorder);
     struct aion_place place = aion_chunks_begin();
     const struct aion_entry *entry;
     session->disorder = new_disorder(&engine->sessions);
@@ -207,6 +213,7 @@ void aion_disorder_trim(struct iso_aion *engine, struct aion_session *session)
     drop_members(engine, &disorder->records, &kept, ISO_NONE, &sno, &cts);
     drop_members(engine, &disorder->unreported, record ? &until : NULL, kept.transaction, &sno,
                  &cts);
+    assert(disorder->records.count);
     if (disorder->records.count + disorder->unreported.count < before)
         aion_session_lose(engine, session, sno, cts);
 }

@@ -14,6 +14,8 @@
  * order with, and one that starts below `below` may break it itself: that is undecided, unless what
  * is left shows that it does.
  */
+#include <assert.h>
+
 #include "aion/state_private.h"
 #include "base/memory.h"
 
@@ -57,6 +59,8 @@ uint32_t aion_member_new(struct iso_aion *engine, const struct aion_key_cache *c
 
 void aion_member_free(struct iso_aion *engine, uint32_t number)
 {
+    assert(engine->sessions.members.free_count < engine->sessions.members.count);
+    assert(number < engine->sessions.members.count);
     if (engine->values.table
             .used) /* else the tids are numbers, and the member's line is left alone */
         aion_values_drop(&engine->values, engine->sessions.members.list[number].tid);
@@ -161,6 +165,7 @@ void aion_session_trim(struct iso_aion *engine, struct aion_session *session)
     const struct aion_entry *gone =
         aion_chunks_get(&engine->sessions.pool, &session->members, last);
     aion_session_lose(engine, session, gone->time, gone->start);
+    assert(count <= session->members.count);
     aion_chunks_drop(&engine->sessions.pool, &session->members, count - 1);
     if (session->pinned && pin != session->pinned)
         aion_member_free(engine, session->pinned - 1);
@@ -171,6 +176,7 @@ void aion_session_trim(struct iso_aion *engine, struct aion_session *session)
 
 void aion_session_empty(struct iso_aion *engine, struct aion_session *session)
 {
+    assert(!session->waiting);
     struct aion_place place = aion_chunks_begin();
     const struct aion_entry *entry;
     if (session->disorder) {
@@ -408,6 +414,7 @@ struct aion_place aion_session_place(const struct iso_aion *engine,
 void aion_session_add(struct iso_aion *engine, const struct aion_entrant *entrant)
 {
     struct aion_session *session = &engine->sessions.list[entrant->session];
+    assert(session->name != ISO_ABSENT);
     if (session->unsure && entrant->sno <= FIRST_PLACE)
         restart_session(engine, session);
     if (session->disorder) {

@@ -13,6 +13,8 @@
  * where it would be, or would make others, wrong. One that ended before these cannot be told from a
  * new one: what claims a place that it may have passed is undecided.
  */
+#include <assert.h>
+
 #include "aion/state_private.h"
 #include "base/memory.h"
 
@@ -82,6 +84,7 @@ uint32_t aion_session_find(struct iso_aion *engine, struct aion_key_cache *cache
         number = begin(engine, entry->digest, &history->atoms, history->sessions.atom[session]) + 1;
     entry->number = number;
     entry->life = engine->sessions.list[number - 1].life;
+    assert(entry->life);
     return number - 1;
 }
 
@@ -91,6 +94,7 @@ static void forget_session(struct iso_aion *engine, uint32_t number)
 {
     struct aion_sessions *sessions = &engine->sessions;
     struct aion_session *session = &sessions->list[number];
+    assert(session->name != ISO_ABSENT && !session->waiting);
     uint64_t digest = aion_atom_digest(&sessions->names.atoms, session->name);
     digest = digest ? digest : 1;
     aion_session_empty(engine, session);

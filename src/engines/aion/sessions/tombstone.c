@@ -12,6 +12,8 @@
  * by definition (session.c), since to have been silent for the whole retention ended it; what
  * claims a later place below that bound is undecided.
  */
+#include <assert.h>
+
 #include "aion/sessions/tombstone.h"
 #include "base/memory.h"
 
@@ -38,6 +40,7 @@ static struct aion_tombstone *room_for(const struct aion_tombstones *tombstones,
 /* Each set becomes two, so that none overflows. */
 static void grow_sets(struct aion_tombstones *tombstones)
 {
+    assert(tombstones->count < AION_TOMBSTONES_MOST);
     struct aion_tombstone *old = tombstones->list;
     uint32_t old_count = tombstones->count, count = old_count ? old_count * 2 : FIRST;
     tombstones->list = iso_column_zeroed(count * sizeof *old);
@@ -51,6 +54,7 @@ static void grow_sets(struct aion_tombstones *tombstones)
 
 void aion_tombstone_add(struct aion_tombstones *tombstones, const struct aion_tombstone *tombstone)
 {
+    assert(tombstone->name);
     if (!tombstones->count)
         grow_sets(tombstones);
     while (room_for(tombstones, tombstone->name)->name && tombstones->count < AION_TOMBSTONES_MOST)
@@ -78,6 +82,7 @@ bool aion_tombstone_assume(const struct aion_tombstones *tombstones,
 bool aion_tombstone_take(struct aion_tombstones *tombstones, uint64_t name,
                          struct aion_tombstone *tombstone)
 {
+    assert(name);
     if (!tombstones->count)
         return false;
     struct aion_tombstone *set = set_of_name(tombstones, name);

@@ -79,6 +79,7 @@ uint32_t aion_pool_take(struct aion_pool *pool, unsigned size)
 
 void aion_pool_give(struct aion_pool *pool, uint32_t block, unsigned size)
 {
+    assert(block < pool->used && pool->in_use >= (uint64_t)AION_UNIT << size);
     assert(block && size < AION_SIZES);
     pool->in_use -= (uint64_t)AION_UNIT << size;
     memcpy(aion_pool_at(pool, block), &pool->free[size], sizeof pool->free[size]);

@@ -147,6 +147,8 @@ uint32_t aion_chunks_skip(const struct aion_pool *pool,
 static void put_entry(struct aion_entry *entries, uint32_t count, uint32_t index,
                       const struct aion_entry *entry)
 {
+    assert(index == count || entry->time <= entries[index].time);
+    assert(!index || entries[index - 1].time <= entry->time);
     if (index < count)
         memmove(entries + index + 1, entries + index, (count - index) * sizeof *entries);
     entries[index] = *entry;
@@ -238,6 +240,7 @@ static struct aion_place insert_in_directory(struct aion_pool *pool,
 {
     uint32_t chunks = aion_chunks_chunks(sorted_chunks);
     struct aion_ref *refs = refs_of(pool, sorted_chunks);
+    assert(place.chunk < chunks && place.index <= refs[place.chunk].count);
     if (!place.index && place.chunk && refs[place.chunk].count == AION_CHUNK &&
         refs[place.chunk - 1].count < AION_CHUNK)
         place = (struct aion_place){place.chunk - 1, refs[place.chunk - 1].count};

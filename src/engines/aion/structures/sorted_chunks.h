@@ -17,6 +17,7 @@
  */
 #pragma once
 
+#include <assert.h>
 #include <stdbool.h>
 
 #include "aion/structures/pool.h"
@@ -122,10 +123,11 @@ static inline bool aion_chunks_before(const struct aion_pool *pool,
     return true;
 }
 
-/* The last entry; the run is not empty. */
+/* The last entry. */
 static inline struct aion_entry *aion_chunks_last(const struct aion_pool *pool,
                                                   const struct aion_sorted_chunks *sorted_chunks)
 {
+    assert(sorted_chunks->count);
     uint32_t count, chunks = aion_chunks_chunks(sorted_chunks);
     struct aion_entry *chunk =
         aion_chunks_chunk(pool, sorted_chunks, chunks ? chunks - 1 : 0, &count);
@@ -191,11 +193,12 @@ struct aion_near {
 };
 enum { AION_NEAR = 8 };
 
-/* False if the place is not there: then it takes aion_chunks_lower. The run is not empty. */
+/* False if the place is not there: then it takes aion_chunks_lower. */
 static inline bool aion_chunks_near(const struct aion_pool *pool,
                                     const struct aion_sorted_chunks *sorted_chunks, uint64_t time,
                                     struct aion_near *near)
 {
+    assert(sorted_chunks->count);
     uint32_t chunks = aion_chunks_chunks(sorted_chunks), count;
     const struct aion_entry *entries =
         aion_chunks_chunk(pool, sorted_chunks, chunks ? chunks - 1 : 0, &count);
@@ -214,6 +217,7 @@ static inline void aion_chunks_put_near(const struct aion_pool *pool,
                                         const struct aion_near *near,
                                         const struct aion_entry *entry)
 {
+    assert(near->has_room);
     uint32_t chunks = aion_chunks_chunks(sorted_chunks);
     for (uint32_t i = near->count; i > near->index; i--)
         near->entries[i] = near->entries[i - 1];

@@ -4,12 +4,15 @@
  * kept of what other transactions wrote to the key. Where older versions were dropped and nothing
  * kept has the value, no kind is reported: it may have been a version.
  */
+#include <assert.h>
+
 #include "aion/shard/shard_private.h"
 #include "base/number_map.h"
 #include "base/memory.h"
 
 static uint32_t smaller(const struct iso_aion_shard *shard, uint32_t left, uint32_t right)
 {
+    assert(right != ISO_NONE);
     if (left == ISO_NONE)
         return right;
     const struct aion_transaction *transactions = shard->transactions.list;
@@ -220,8 +223,10 @@ static uint32_t find_intermediate(const struct iso_aion_shard *shard, const stru
             !is_read_in_part(read, appended))
             continue;
         uint32_t at = 0;
-        while (!list_contains(appended, read->elements[at]))
+        while (!list_contains(appended, read->elements[at])) {
             at++;
+            assert(at < read->count);
+        }
         if (at < found_at ||
             (at == found_at && smaller(shard, found, version->transaction) != found)) {
             found = version->transaction;
@@ -292,6 +297,7 @@ void aion_explain_unlisted(struct iso_aion_shard *shard, const struct aion_pendi
                            const struct aion_observed *observed, struct aion_finding *finding)
 {
     struct aion_key *key = &shard->keys.list[subject->key];
+    assert(!aion_key_is_list(key));
     struct aion_value_writers writers = {.initial = is_initial(shard, key, observed)};
     uint32_t actual;
     aion_find_value_writers(shard, key, subject->transaction, observed, &writers);

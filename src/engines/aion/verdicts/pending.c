@@ -162,6 +162,7 @@ static bool is_listed(struct iso_aion_shard *shard, struct aion_pending *subject
 static void emit_pending(struct iso_aion_shard *shard, struct aion_pending *subject,
                          enum iso_aion_state state, uint32_t cause)
 {
+    assert(state == ISO_AION_RETRACTED ? subject->emitted : !subject->emitted_final);
     const struct aion_observed *observed = first_wrong_read(subject);
     bool listed = is_listed(shard, subject, observed);
     struct aion_finding *finding = aion_finding_new(shard, AION_FOUND_EXT, subject->key);
@@ -318,6 +319,7 @@ static void release_writers_of(struct iso_aion_shard *shard, uint32_t number)
 static bool is_for_value(struct iso_aion_shard *shard, struct aion_pending *subject,
                          enum iso_unjudged *reason, bool *waits)
 {
+    assert(subject->state == AION_DEFERRED);
     struct aion_key *key = &shard->keys.list[subject->key];
     const struct aion_observed *observed = observed_of(subject);
     while (observed->state != AION_DEFERRED)

@@ -144,6 +144,7 @@ static void list_members(struct engine *engine)
     for (uint32_t t = 0; t < engine->transactions.count; t++)
         engine->chains.first[engine->chains.of[t] + 1]++;
     iso_running_sums(engine->chains.first, (size_t)engine->chains.count + 1);
+    assert(engine->chains.first[engine->chains.count] == engine->transactions.count);
     for (uint32_t t = 0; t < engine->transactions.count; t++)
         engine->chains
             .member[engine->chains.first[engine->chains.of[t]] + engine->chains.position[t]] = t;
@@ -195,6 +196,7 @@ static void place_versions(struct engine *engine)
             engine->versions.reader[version] = ISO_NONE;
         }
     }
+    assert(next[keys] == engine->writes.count);
     engine->versions.first = next;
 }
 
@@ -214,6 +216,7 @@ static void cut_spans(struct engine *engine)
             engine->versions.span[v] = engine->spans.count - 1;
         }
     }
+    assert(engine->spans.count <= engine->versions.count);
     engine->spans.first[keys] = engine->spans.count;
     engine->spans.version[engine->spans.count] = engine->versions.count;
 }

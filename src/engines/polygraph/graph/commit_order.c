@@ -155,6 +155,7 @@ static bool newest_has(const struct engine *engine, uint32_t position, uint32_t 
     const struct commit_order *commit_order = engine->commit_order;
     uint32_t low = commit_order->ties ? commit_order->tie[position] : position;
     *alone = low == position;
+    assert(!commit_order->ties || (low <= position && position < commit_order->tie_end[position]));
     if (*alone)
         return engine->writes.value[commit_order->order[position]] == value;
     /* the first of the value, or of a larger one */
@@ -197,6 +198,7 @@ static bool find_seen(const struct engine *engine, uint32_t read, const uint32_t
 
 static void move_read(struct engine *engine, uint32_t from, uint32_t to)
 {
+    assert(to <= from);
     engine->reads.transaction[to] = engine->reads.transaction[from];
     engine->reads.key[to] = engine->reads.key[from];
     engine->reads.value[to] = engine->reads.value[from];
@@ -225,6 +227,7 @@ static void see_reads(struct engine *engine)
 
 void commit_order_build(struct engine *engine)
 {
+    assert(!engine->commit_order);
     const struct iso_history *history = engine->history;
     struct commit_order *commit_order = engine->commit_order =
         iso_allocate_zeroed(1, sizeof *commit_order);
@@ -252,6 +255,7 @@ void commit_order_release(struct engine *engine)
 
 static void add_fact(struct engine *engine, uint32_t earlier, uint32_t later)
 {
+    assert(given_cts(engine, earlier) < given_cts(engine, later));
     uint32_t a = engine->writes.version[earlier], b = engine->writes.version[later];
     graph_append(engine, (struct fact){.kind = FACT_COMMIT_ORDER,
                                        .other = a,

@@ -6,6 +6,8 @@
  * of another: so cycles that go through no foreign transaction are found without them. Those are
  * violations; others are doubtful.
  */
+#include <assert.h>
+
 #include "polygraph/graph/commit_order.h"
 
 struct step {
@@ -169,6 +171,7 @@ static uint32_t find_on_cycle(struct walk *walk)
         t++;
     for (; !walk->stamp[t]; t = walk->by[t].from)
         walk->stamp[t] = 1;
+    assert(walk->left[t]);
     return t;
 }
 
@@ -239,6 +242,7 @@ static void emit_order(const struct walk *walk, uint32_t earlier, uint32_t later
 /* Which writes are known to come first, then the cycle. */
 static void reject_cycle(struct walk *walk, uint32_t count)
 {
+    assert(walk->found[count - 1].to == walk->found[0].from);
     const struct engine *engine = walk->engine;
     struct iso_polygraph_result *result = engine->result;
     for (uint32_t i = 0; i < count; i++) {
@@ -304,6 +308,7 @@ static void list_readers(struct walk *walk)
         uint32_t write = engine->reads.writer[read];
         if (write == INITIAL)
             continue;
+        assert(write < engine->writes.count);
         walk->next_reader[read] = walk->first_reader[write];
         walk->first_reader[write] = read;
     }

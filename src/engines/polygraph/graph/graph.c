@@ -19,6 +19,7 @@ void graph_clocks_init(struct engine *engine)
 {
     engine->clocks.stride =
         (engine->chains.count + STAMPS_A_VECTOR - 1) & ~(uint32_t)(STAMPS_A_VECTOR - 1);
+    assert(engine->clocks.stride >= engine->chains.count);
     size_t size =
         (size_t)engine->graph.node_count * engine->clocks.stride * sizeof *engine->clocks.stamps;
     engine->clocks.stamps = iso_column_zeroed(size + 16);
@@ -76,6 +77,8 @@ void graph_release(struct engine *engine)
 
 uint32_t graph_append(struct engine *engine, struct fact fact)
 {
+    assert(fact.from == ISO_NONE ||
+           (fact.from < engine->graph.node_count && fact.to < engine->graph.node_count));
     ISO_GROW_COLUMN(engine->graph.facts, engine->graph.fact_count, engine->graph.fact_capacity);
     fact.next_out = ISO_NONE;
     engine->graph.facts[engine->graph.fact_count] = fact;
@@ -227,6 +230,7 @@ uint32_t graph_sort_by(const struct engine *engine, uint32_t fact_count, uint32_
                 order[end++] = engine->graph.facts[i].to;
         }
     }
+    assert(end <= engine->graph.node_count);
     iso_free(degree);
     return end;
 }

@@ -6,6 +6,7 @@
  * node, and T after the node of the last one that had ended before T began. Nodes of time have
  * clocks, which pass on what comes before them, but no stamp: nobody asks what they come before.
  */
+#include <assert.h>
 #include <stdlib.h>
 
 #include "base/order.h"
@@ -66,6 +67,7 @@ void times_add(struct engine *engine)
             endings[end++] =
                 (struct ending){engine->history->txns.ended[engine->transactions.in_history[t]], t};
     }
+    assert(end == count);
     qsort(endings, count, sizeof *endings, compare_endings);
     for (uint32_t i = 0; i < count; i++) {
         add_edge(engine, node_commit(engine, endings[i].transaction), first + i);

@@ -1,5 +1,7 @@
 /* The forward search's chain tips: whether the next node of a chain may be scheduled, and what
  * follows when it does. */
+#include <assert.h>
+
 #include "polygraph/search/search.h"
 
 static uint32_t node_at(const struct engine *engine, uint32_t chain, uint32_t at)
@@ -12,6 +14,7 @@ static uint32_t node_at(const struct engine *engine, uint32_t chain, uint32_t at
 /* The next node of a chain. */
 uint32_t search_tip(const struct search *search, uint32_t chain)
 {
+    assert(search->engine->scheduled.progress[chain] < search_chain_length(search->engine, chain));
     return node_at(search->engine, chain, search->engine->scheduled.progress[chain]);
 }
 
@@ -96,6 +99,7 @@ enum readiness search_readiness(const struct search *search, uint32_t node)
 
 static void keep_only(struct engine *engine, uint32_t read, uint32_t candidate)
 {
+    assert(candidate != ISO_NONE);
     uint32_t first = engine->candidates.first[read],
              version = engine->candidates.version[candidate];
     for (uint32_t i = engine->candidates.count[read]; i-- > 0;) {
@@ -200,6 +204,8 @@ static void commit_transaction(struct search *search, uint32_t t)
 static void advance_chain(struct search *search, uint32_t chain, uint32_t node)
 {
     struct engine *engine = search->engine;
+    assert(search->position[node] == ISO_NONE &&
+           search->scheduled_count < engine->graph.event_count);
     stamp_vector *progress = (stamp_vector *)engine->scheduled.progress + chain / STAMPS_A_VECTOR,
                  next = *progress;
     search_log(search, &search->position[node]);
@@ -216,6 +222,7 @@ static void advance_chain(struct search *search, uint32_t chain, uint32_t node)
 /* False on conflict. */
 bool search_schedule(struct search *search, uint32_t chain, uint32_t node)
 {
+    assert(node == search_tip(search, chain));
     struct engine *engine = search->engine;
     uint32_t t = node_transaction(engine, node);
     if (node == node_begin(engine, t)) {

@@ -42,6 +42,9 @@ static void log_moved(struct search *search, uint32_t node, uint64_t groups)
  * for nothing. */
 void search_undo(struct search *search, const struct decision *decision)
 {
+    assert(search->undo.log_count >= decision->log_count &&
+           search->undo.clock_log_count >= decision->clock_log_count &&
+           search->undo.moved_count >= decision->moved_count);
     struct engine *engine = search->engine;
     while (search->undo.log_count > decision->log_count) {
         struct change *change = &search->undo.log[--search->undo.log_count];
@@ -116,6 +119,7 @@ void search_candidate_gone(struct engine *engine, uint32_t read, uint32_t versio
 {
     uint32_t *count =
         &engine->scheduled.by->readers.open[version_slot(engine, version, engine->reads.key[read])];
+    assert(*count);
     engine_set(engine, count, *count - 1);
 }
 

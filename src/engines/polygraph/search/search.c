@@ -15,6 +15,8 @@
  * soon, the search jumps back, twice as far each time, and goes on with a little noise in its
  * order. It gives up after some dead ends, and leaves what it has for windows.c; it never rejects.
  */
+#include <assert.h>
+
 #include "polygraph/search/search.h"
 #include "polygraph/order/windows.h"
 
@@ -77,6 +79,7 @@ static bool open_decision(struct search *search)
 /* Forgets the last decisions, and their order. */
 static void jump_back(struct search *search)
 {
+    assert(search->retreat.jump && search->decision_count);
     uint32_t back = search->retreat.jump < search->decision_count ? search->retreat.jump
                                                                   : search->decision_count;
     search->decision_count -= back;
@@ -250,6 +253,7 @@ bool search_order(struct engine *engine, uint64_t dead_ends, uint32_t *scheduled
     search.retreat.dead_ends = dead_ends;
     engine->scheduled.by = &search;
     bool found = schedule_all(&search);
+    assert(!found || search.scheduled_count == engine->graph.event_count);
     *scheduled_count = search.scheduled_count;
     if (!found)
         propose_order(&search);

@@ -1,6 +1,8 @@
 /* Variables of what is open, and the edges that follow from them. */
 #include "polygraph/solving/solve.h"
 
+#include <assert.h>
+
 enum { LOOK_UP = 64 }; /* steps between looks at the clock on the wall */
 
 static uint64_t pair_of(uint32_t a, uint32_t b)
@@ -20,6 +22,7 @@ static int literal_of_pair(struct open *open, uint32_t version, uint32_t later)
 {
     const struct engine *engine = open->engine;
     uint32_t x = engine->versions.transaction[version], y = engine->versions.transaction[later];
+    assert(x != y);
     uint32_t variable = iso_number_map_get(&open->pairs, pair_of(x, y));
     if (variable == ISO_NONE) {
         bool forward =
@@ -71,6 +74,7 @@ static void add_reads(struct open *open)
 
 static void add_implied(struct open *open, struct implied edge)
 {
+    assert(edge.first && edge.from != edge.to);
     if (reaches(open->engine, edge.from, edge.to))
         return;
     if (open->edge_count == open->edge_capacity) {
@@ -232,6 +236,7 @@ void open_release(struct open *open)
 
 void open_add_literal(struct open *open, int literal)
 {
+    assert(literal);
     for (uint32_t i = 0; i < open->clause_count; i++) {
         if (open->clause[i] == literal)
             return;
@@ -242,6 +247,7 @@ void open_add_literal(struct open *open, int literal)
 
 void open_clause_of_cycle(struct open *open, uint32_t cycle)
 {
+    assert(cycle < open->cycle_count);
     open->clause_count = 0;
     uint32_t end =
         cycle + 1 < open->cycle_count ? open->cycle_first[cycle + 1] : open->cycle_edge_count;

@@ -9,6 +9,7 @@
  * The solver begins with what is likely: of those that fit the first in the proposed order, one
  * behind the other.
  */
+#include <assert.h>
 #include <stdlib.h>
 
 #include "polygraph/solving/solve.h"
@@ -198,6 +199,7 @@ static int literal_of(const struct placement_clauses *clauses_of_lists, const st
 static const struct term *terms_of(const struct placement_clauses *clauses_of_lists,
                                    uint32_t clause, size_t *count)
 {
+    assert(clause < clauses_of_lists->clause_count);
     size_t first = clause ? clauses_of_lists->clauses[clause - 1].end : 0;
     *count = clauses_of_lists->clauses[clause].end - first;
     return clauses_of_lists->terms + first;
@@ -268,6 +270,7 @@ void placement_clauses_free(struct placement_clauses *clauses_of_lists)
 
 bool placement_clauses_is_placed(const struct placement_clauses *clauses_of_lists, int literal)
 {
+    assert((uint32_t)abs(literal) >= clauses_of_lists->open->first_placed);
     return clauses_of_lists
                ->likely[(uint32_t)abs(literal) - clauses_of_lists->open->first_placed] ==
            (literal > 0);
@@ -312,6 +315,7 @@ static void look_at_pair(struct placement_clauses *clauses_of_lists, uint32_t a,
 static void look_at_rest(struct placement_clauses *clauses_of_lists, const uint32_t *placed,
                          uint32_t count)
 {
+    assert(count);
     const struct engine *engine = clauses_of_lists->open->engine;
     const struct placement *items = items_of(clauses_of_lists);
     uint32_t version = version_of_placement(clauses_of_lists, placed[count - 1]);

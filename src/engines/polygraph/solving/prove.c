@@ -1,5 +1,7 @@
 /* No model: the cycles that this rests on become lemmas, then what the solver learns from them in a
  * second proof. */
+#include <assert.h>
+
 #include "polygraph/solving/solve.h"
 
 bool open_ask_stop(void *context)
@@ -13,6 +15,7 @@ static void clause_to_literals(struct open *open, const int *clause, uint32_t co
     struct iso_evidence *evidence = &engine->result->evidence;
     for (uint32_t i = 0; i < count; i++) {
         uint32_t number = (uint32_t)(clause[i] < 0 ? -clause[i] : clause[i]);
+        assert(number && number <= open->variable_count);
         const struct variable *variable = &open->variables[number];
         if (variable->read == PLACED)
             iso_evidence_literal(evidence, literal_placed(engine, number - open->first_placed,

@@ -7,6 +7,8 @@
  * topological order explains the history. No model: the clauses that this rests on become lemmas,
  * and a second proof from only those gives the proof.
  */
+#include <assert.h>
+
 #include "polygraph/solving/solve.h"
 
 enum { LOOK_UP = 64 }; /* steps between looks at the clock on the wall */
@@ -92,6 +94,7 @@ static void visit_node(struct open *open, uint32_t node, uint32_t distance, uint
     open->visited[node] = open->round;
     open->distance[node] = distance;
     open->by[node] = by;
+    assert(front ? *head > 0 : *end < 4 * (open->engine->graph.node_count + 1));
     if (front)
         open->deque[--*head] = node;
     else
