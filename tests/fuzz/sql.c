@@ -33,7 +33,7 @@ static void check_fault(const char *text, size_t size, const struct iso_sql_faul
 {
     uint32_t line, column;
     FUZZ_CHECK(fault->byte <= size && fault->text[0] && strlen(fault->text) < ISO_SQL_FAULT_TEXT);
-    iso_sql_place(text, fault->byte, &line, &column);
+    iso_sql_location(text, fault->byte, &line, &column);
     FUZZ_CHECK(line == fault->line && column == fault->column);
     FUZZ_CHECK(!strpbrk(fault->text, "\r\n"));
 }

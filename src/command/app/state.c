@@ -22,7 +22,7 @@ struct view {
     struct app *app;
     bool shows;
     uint64_t items, bytes;
-    struct iso_text content, configuration, places;
+    struct iso_text content, configuration, positions;
     int32_t partition; /* of the input at hand */
     uint32_t inputs;
     uint64_t position, messages;
@@ -58,13 +58,13 @@ static uint64_t number_in(const struct iso_text *content)
 
 static void show_input(struct view *view)
 {
-    struct iso_progress_place place = {.next = -1};
-    size_t at = view->inputs++ * sizeof place;
-    if (at + sizeof place <= view->places.used)
-        memcpy(&place, view->places.bytes + at, sizeof place);
+    struct iso_progress_position position = {.next = -1};
+    size_t at = view->inputs++ * sizeof position;
+    if (at + sizeof position <= view->positions.used)
+        memcpy(&position, view->positions.bytes + at, sizeof position);
     iso_output_format(&view->app->out,
                       "topic %.*s partition %" PRId32 ": continues at offset %" PRId64 "\n",
-                      (int)view->content.used, view->content.bytes, view->partition, place.next);
+                      (int)view->content.used, view->content.bytes, view->partition, position.next);
 }
 
 /* Items are known by their names in the walks of run/durable.c, run/recording.c, state/progress.c,
@@ -76,7 +76,7 @@ static void take_item(struct view *view, const struct iso_archive_item *item)
     if (is_item(item, "configuration"))
         iso_text_put_bytes(&view->configuration, view->content.bytes, view->content.used);
     else if (is_item(item, "places"))
-        iso_text_put_bytes(&view->places, view->content.bytes, view->content.used);
+        iso_text_put_bytes(&view->positions, view->content.bytes, view->content.used);
     else if (is_item(item, "progress->messages"))
         view->messages = number_in(&view->content);
     else if (is_item(item, "progress->position"))
@@ -266,7 +266,7 @@ static enum iso_status run_on(struct app *app, const char *verb, const char *pat
     iso_store_close(store);
     iso_text_release(&view.content);
     iso_text_release(&view.configuration);
-    iso_text_release(&view.places);
+    iso_text_release(&view.positions);
     iso_spill_inspection_release(&view.spill);
     return app->error.status;
 }

@@ -13,7 +13,7 @@ static const struct option {
     const char *name;
     /* bool, uint64_t, unsigned (to `most`), int (which of the choices), char * */
     enum option_type type;
-    size_t place;
+    size_t offset;
     uint64_t most;
     const char *choices;
 } table[] = {
@@ -126,9 +126,9 @@ static enum iso_status set_text(struct iso_options *options, const char *name, c
     const struct option *option = find_option(name, true, error);
     if (!option)
         return ISO_BAD_INPUT;
-    void *place = (char *)options + option->place;
+    void *offset = (char *)options + option->offset;
     if (option->type == OPTION_TEXT) {
-        char **text = place;
+        char **text = offset;
         iso_free(*text);
         *text = iso_copy_text(value, strlen(value));
         return ISO_OK;
@@ -137,7 +137,7 @@ static enum iso_status set_text(struct iso_options *options, const char *name, c
     if (choice < 0)
         return iso_error_set(error, ISO_BAD_INPUT, "option %s: %.100s, expected one of %s", name,
                              value, option->choices);
-    *(int *)place = choice;
+    *(int *)offset = choice;
     return ISO_OK;
 }
 
@@ -158,13 +158,13 @@ static enum iso_status set_number(struct iso_options *options, const char *name,
     if (value > option->most)
         return iso_error_set(error, ISO_BAD_INPUT, "option %s: %llu, expected at most %llu", name,
                              (unsigned long long)value, (unsigned long long)option->most);
-    void *place = (char *)options + option->place;
+    void *offset = (char *)options + option->offset;
     if (option->type == OPTION_FLAG)
-        *(bool *)place = value;
+        *(bool *)offset = value;
     else if (option->type == OPTION_SMALL)
-        *(uint32_t *)place = (uint32_t)value;
+        *(uint32_t *)offset = (uint32_t)value;
     else
-        *(uint64_t *)place = value;
+        *(uint64_t *)offset = value;
     return ISO_OK;
 }
 

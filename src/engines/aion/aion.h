@@ -69,7 +69,7 @@ struct iso_aion_event {
     struct iso_aion_party transaction, other; /* as in struct iso_violation */
     const struct iso_atoms *key_atoms;
     iso_atom key;                /* ISO_ABSENT where the axiom has none */
-    uint32_t operation;          /* place in the transaction, from 0, or ISO_NONE */
+    uint32_t operation;          /* position in the transaction, from 0, or ISO_NONE */
     uint64_t visible_below;      /* EXT: the read had to see what was committed below it */
     uint32_t snapshot_violation; /* SNAPSHOT_ORDER: index into the history's `snapshot_violations`,
                                     else ISO_NONE */
@@ -241,7 +241,7 @@ void iso_aion_set_initial(struct iso_aion *engine, uint32_t key, iso_atom value,
 void iso_aion_block(struct iso_aion *engine, const struct iso_history *history);
 
 /* Takes transactions `first` to `first + count - 1` of the block, arrived at `now`. A session of
- * ISO_NONE is none. Repeats of equal content are counted and ignored. ISO_BAD_INPUT, with place:
+ * ISO_NONE is none. Repeats of equal content are counted and ignored. ISO_BAD_INPUT, with location:
  * the same tid with other content, a key used as a list and as a register, a committed
  * transaction without the timestamps that the level needs. The transaction at fault was not
  * taken, those before it were; `*taken` (may be NULL) says how many, the one at fault not

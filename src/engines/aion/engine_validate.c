@@ -14,12 +14,12 @@ static void validate_members(const struct iso_aion *engine, const struct aion_se
 {
     const struct aion_sessions *sessions = &engine->sessions;
     const struct aion_entry *entry;
-    struct aion_place place = aion_chunks_begin();
+    struct aion_cursor cursor = aion_chunks_begin();
     uint64_t largest = 0;
     aion_chunks_validate(&sessions->pool, &session->members);
     assert(!session->disorder || !session->members.count);
-    for (; (entry = aion_chunks_get(&sessions->pool, &session->members, place));
-         aion_chunks_next(&sessions->pool, &session->members, &place)) {
+    for (; (entry = aion_chunks_get(&sessions->pool, &session->members, cursor));
+         aion_chunks_next(&sessions->pool, &session->members, &cursor)) {
         assert(entry->transaction < sessions->members.count &&
                entry->detail < sessions->members.count);
         assert(entry->start >= largest); /* the largest cts up to here */

@@ -178,9 +178,9 @@ bool aion_session_judge(struct iso_aion *engine, struct aion_session *session,
                         struct aion_member *member, const struct aion_member *latest);
 bool aion_is_larger(const struct iso_aion *engine, const struct aion_member *member,
                     const struct aion_member *other);
-struct aion_place aion_session_place(const struct iso_aion *engine,
-                                     const struct aion_sorted_chunks *sorted_chunks, uint64_t sno,
-                                     uint32_t number);
+struct aion_cursor aion_session_cursor(const struct iso_aion *engine,
+                                       const struct aion_sorted_chunks *sorted_chunks, uint64_t sno,
+                                       uint32_t number);
 void aion_session_lose(const struct iso_aion *engine, struct aion_session *session, uint64_t sno,
                        uint64_t cts);
 void aion_session_doubt(struct iso_aion *engine, struct aion_session *session,

@@ -13,14 +13,14 @@
 static enum iso_status refuse_history(const struct iso_history *history, uint32_t t,
                                       const char *lacks, struct iso_error *error)
 {
-    char place[512], buffer[ISO_ATOM_TEXT_MAX];
+    char location[512], buffer[ISO_ATOM_TEXT_MAX];
     size_t length;
     const char *tid = iso_atom_text(&history->atoms, history->txns.tid[t], buffer, &length);
-    iso_history_location_text(history, t, place, sizeof place);
+    iso_history_location_text(history, t, location, sizeof location);
     return iso_error_set(
         error, ISO_BAD_INPUT,
         "%s: committed transaction %.*s has no %s; timestamps cannot judge it, --engine polygraph can",
-        place, (int)(length < 100 ? length : 100), tid, lacks);
+        location, (int)(length < 100 ? length : 100), tid, lacks);
 }
 
 /* The timestamp that the transaction lacks to be judged by, or NULL. */
@@ -78,17 +78,17 @@ static void survey_operations(struct chronos *check)
         check->first_snapshot_violation[history->snapshots.violations[i].transaction] = i;
 }
 
-/* All versions, and each transaction's place in its session. One part has all keys. */
+/* All versions, and each transaction's position in its session. One part has all keys. */
 static void index_versions(struct chronos *check)
 {
     const struct iso_history *history = check->history;
     check->slices = check->shards;
     check->parts = 1;
     check->index = chronos_index_new(check);
-    check->place_in_session =
-        iso_allocate(((size_t)history->txns.count + 1) * sizeof *check->place_in_session);
+    check->position_in_session =
+        iso_allocate(((size_t)history->txns.count + 1) * sizeof *check->position_in_session);
     for (uint32_t i = 0; i < history->txns.count; i++)
-        check->place_in_session[history->sessions.order[i]] = i;
+        check->position_in_session[history->sessions.order[i]] = i;
 }
 
 /* ---- a shard ---- */
@@ -273,7 +273,7 @@ enum iso_status iso_chronos_check(const struct iso_history *history,
         return status;
     if (chronos_has_moments(options->level) && iso_history_has_boundaries(history)) {
         check.gaps = chronos_gaps_new(history);
-        check.log_places = history->txns.cts;
+        check.log_positions = history->txns.cts;
         check.history = &check.gaps->history;
     }
     survey_operations(&check);
@@ -286,7 +286,7 @@ enum iso_status iso_chronos_check(const struct iso_history *history,
         index_versions(&check);
     judge_all(&check, verdict);
     chronos_index_free(check.index);
-    iso_free(check.place_in_session);
+    iso_free(check.position_in_session);
     chronos_keys_release(&check);
     chronos_events_release(&check);
     chronos_gaps_free(check.gaps);

@@ -95,9 +95,9 @@ struct chronos {
     struct chronos_contested *contested; /* by shard: what its sweep found */
     struct chronos_swept *swept;         /* by shard, of parts: the same */
     struct chronos_gaps *gaps;           /* `history` is a mapped one; NULL: it is as given */
-    const uint64_t *log_places;          /* then: cts as it was given */
+    const uint64_t *log_positions;       /* then: cts as it was given */
     struct chronos_index *index;         /* of all versions, for levels that no sweep judges */
-    uint32_t *place_in_session;          /* the same; by transaction, into `sessions.order` */
+    uint32_t *position_in_session;       /* the same; by transaction, into `sessions.order` */
 };
 
 /* The verdict on a suspect. */

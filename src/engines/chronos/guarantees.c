@@ -34,7 +34,7 @@
 /* The version that a read is of. */
 struct source {
     uint32_t operation, prefix;
-    uint32_t version; /* a place in the index; ISO_NONE: the initial one, or `is_none` */
+    uint32_t version; /* a position in the index; ISO_NONE: the initial one, or `is_none` */
     uint32_t newest;  /* the newest version that it could be of */
     bool is_certain, is_none, is_tied;
 };
@@ -63,7 +63,7 @@ struct knowing {
     uint32_t *first_source; /* by transaction */
     struct source *sources;
     uint32_t source_count, source_capacity;
-    uint32_t *by_run; /* cc and psi: places of versions, of each key by run and number */
+    uint32_t *by_run; /* cc and psi: positions of versions, of each key by run and number */
     /* mr: (run, writer) that a transaction of the run read, by certainty */
     struct iso_number_map seen[2];
     uint64_t *seen_upto[2]; /* mr: the newest cts among them, by run */
@@ -148,10 +148,10 @@ static uint64_t cts_of(const struct knowing *knowing, uint32_t version)
     return version == ISO_NONE ? 0 : knowing->index->versions[version].cts + 1;
 }
 
-/* The place behind all versions that are not above the limit. */
+/* The position behind all versions that are not above the limit. */
 static uint32_t end_of_limit(const struct chronos_index *index, uint32_t key, uint64_t limit)
 {
-    return limit == UINT64_MAX ? index->first[key + 1] : chronos_place_of(index, key, limit + 1);
+    return limit == UINT64_MAX ? index->first[key + 1] : chronos_position_of(index, key, limit + 1);
 }
 
 /* Where the transaction's own version is, among those `by_value`, or ISO_NONE: it has the last cts
@@ -185,7 +185,7 @@ static struct source find_source(const struct knowing *knowing, uint32_t t,
     bool has_initial = look.value == chronos_initial_version(index, look.key);
     uint32_t first = chronos_find_value(index, &look, index->first[look.key]),
              shown = chronos_find_value(
-                 index, &look, chronos_place_of(index, look.key, start < limit ? start : limit)),
+                 index, &look, chronos_position_of(index, look.key, start < limit ? start : limit)),
              end = chronos_find_value(index, &look, end_of_limit(index, look.key, limit));
     uint32_t own = find_own(index, first, end, t);
     uint32_t found = end - first - (own != ISO_NONE), oldest = first + (own == first),
@@ -255,7 +255,7 @@ static void for_each_known(struct knowing *knowing, uint32_t t, visit_known *vis
         const struct chronos_version *versions = knowing->index->versions;
         uint32_t key = history->ops.key[o], first = knowing->index->first[key],
                  before = iso_kind_writes(history->ops.kind[o])
-                              ? chronos_place_of(knowing->index, key, history->txns.cts[t])
+                              ? chronos_position_of(knowing->index, key, history->txns.cts[t])
                               : first;
         for (uint32_t i = before; i-- > first && versions[i].cts == versions[before - 1].cts;)
             visit(knowing, t, versions[i].writer, true);

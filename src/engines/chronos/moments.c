@@ -59,7 +59,7 @@ static uint64_t end_of_point(const struct chronos *check, uint32_t transaction)
     const struct iso_history *history = check->history;
     uint32_t session = history->txns.session[transaction],
              end = history->sessions.first[session + 1];
-    for (uint32_t i = check->place_in_session[transaction] + 1;
+    for (uint32_t i = check->position_in_session[transaction] + 1;
          check->options->session_order && i < end; i++) {
         uint32_t next = history->sessions.order[i];
         if ((history->txns.flags[next] & (ISO_STATUS_MASK | ISO_HAS_STS)) ==
@@ -78,7 +78,7 @@ static uint64_t start_bound(const struct chronos *check, uint32_t transaction)
     if (history->txns.flags[transaction] & ISO_HAS_STS)
         return history->txns.sts[transaction] + 1;
     uint32_t first = history->sessions.first[history->txns.session[transaction]];
-    for (uint32_t i = check->place_in_session[transaction];
+    for (uint32_t i = check->position_in_session[transaction];
          check->options->session_order && i-- > first;) {
         uint32_t before = history->sessions.order[i];
         if ((history->txns.flags[before] & (ISO_STATUS_MASK | ISO_WRITES)) ==

@@ -13,7 +13,7 @@
 struct order {
     const struct iso_history *history;
     const struct chronos_version *versions;
-    const uint64_t *places; /* in the log; NULL: not known */
+    const uint64_t *positions; /* in the log; NULL: not known */
     uint32_t key;
 };
 
@@ -24,8 +24,8 @@ static int by_order(const void *left, const void *right, void *context)
     const struct chronos_version *a = left, *b = right;
     if (a->cts != b->cts)
         return a->cts < b->cts ? -1 : 1;
-    if (order->places && order->places[a->writer] != order->places[b->writer])
-        return order->places[a->writer] < order->places[b->writer] ? -1 : 1;
+    if (order->positions && order->positions[a->writer] != order->positions[b->writer])
+        return order->positions[a->writer] < order->positions[b->writer] ? -1 : 1;
     if (a->writer == b->writer)
         return 0;
     uint64_t a_bound = chronos_first_write_bound(history, a->writer, order->key),
@@ -73,7 +73,7 @@ static void put_versions(struct chronos_index *index, uint32_t *next, bool count
 static void order_ties(struct chronos_index *index, uint32_t key)
 {
     assert(key < index->check->history->keys.count);
-    struct order order = {index->check->history, index->versions, index->check->log_places, key};
+    struct order order = {index->check->history, index->versions, index->check->log_positions, key};
     for (uint32_t i = index->first[key], end; i < index->first[key + 1]; i = end) {
         for (end = i + 1;
              end < index->first[key + 1] && index->versions[end].cts == index->versions[i].cts;)
@@ -102,7 +102,7 @@ static void grow_list(struct chronos_index *index, uint32_t key)
 static void build_key(struct chronos_index *index, uint32_t key)
 {
     assert(key < index->check->history->keys.count);
-    struct order order = {index->check->history, index->versions, index->check->log_places, key};
+    struct order order = {index->check->history, index->versions, index->check->log_positions, key};
     uint32_t first = index->first[key], count = index->first[key + 1] - first;
     order_ties(index, key);
     if (iso_key_is_list(index->check->history, key))
@@ -171,7 +171,7 @@ uint32_t chronos_initial_version(const struct chronos_index *index, uint32_t key
                                                        : chronos_initial_value(index->check, key);
 }
 
-uint32_t chronos_place_of(const struct chronos_index *index, uint32_t key, uint64_t bound)
+uint32_t chronos_position_of(const struct chronos_index *index, uint32_t key, uint64_t bound)
 {
     uint32_t low = index->first[key], high = index->first[key + 1];
     ISO_BISECT(low, high, middle, index->versions[middle].cts < bound);
@@ -179,14 +179,14 @@ uint32_t chronos_place_of(const struct chronos_index *index, uint32_t key, uint6
 }
 
 uint32_t chronos_find_value(const struct chronos_index *index, const struct chronos_look *look,
-                            uint32_t place)
+                            uint32_t position)
 {
     uint32_t low = index->first[look->key], high = index->first[look->key + 1];
     const struct chronos_version *versions = index->versions;
     ISO_BISECT(low, high, middle,
                versions[index->by_value[middle]].value != look->value
                    ? versions[index->by_value[middle]].value < look->value
-                   : index->by_value[middle] < place);
+                   : index->by_value[middle] < position);
     return low;
 }
 
@@ -210,7 +210,7 @@ static uint32_t value_at(const struct chronos_index *index, const struct chronos
 /* The start of the versions that share the cts of the one before `end`. */
 static uint32_t start_of_group(const struct chronos_index *index, uint32_t key, uint32_t end)
 {
-    return chronos_place_of(index, key, index->versions[end - 1].cts);
+    return chronos_position_of(index, key, index->versions[end - 1].cts);
 }
 
 static bool is_only_of(const struct chronos_index *index, uint32_t start, uint32_t end,
@@ -219,7 +219,7 @@ static bool is_only_of(const struct chronos_index *index, uint32_t start, uint32
     return end - start == 1 && index->versions[start].writer == reader;
 }
 
-/* Whether a version of places `start` to `end` has the value. */
+/* Whether a version of positions `start` to `end` has the value. */
 static bool group_has(const struct chronos_index *index, const struct chronos_look *look,
                       uint32_t start, uint32_t end)
 {
@@ -230,7 +230,7 @@ static bool group_has(const struct chronos_index *index, const struct chronos_lo
 bool chronos_right_at(const struct chronos_index *index, const struct chronos_look *look,
                       uint64_t bound)
 {
-    uint32_t first = index->first[look->key], end = chronos_place_of(index, look->key, bound);
+    uint32_t first = index->first[look->key], end = chronos_position_of(index, look->key, bound);
     bool may_precede = index->are_positions;
     if (look->is_of_nobody)
         return false;
@@ -255,26 +255,27 @@ uint64_t chronos_first_right(const struct chronos_index *index, const struct chr
         return 0;
     if (chronos_right_at(index, look, low))
         return low;
-    uint32_t found = value_at(
-        index, look, chronos_find_value(index, look, chronos_place_of(index, look->key, low)), 1);
+    uint32_t found =
+        value_at(index, look,
+                 chronos_find_value(index, look, chronos_position_of(index, look->key, low)), 1);
     return found != ISO_NONE && index->versions[found].cts < high ? index->versions[found].cts + 1
                                                                   : 0;
 }
 
-/* The first place from `place` on with a cts above `cts` that is not only the reader's; it
+/* The first position from `position` on with a cts above `cts` that is not only the reader's; it
  * exists. */
 static uint64_t next_cts(const struct chronos_index *index, const struct chronos_look *look,
-                         uint32_t place)
+                         uint32_t position)
 {
-    while (index->versions[place].writer == look->reader)
-        place++;
-    return index->versions[place].cts;
+    while (index->versions[position].writer == look->reader)
+        position++;
+    return index->versions[position].cts;
 }
 
 uint64_t chronos_last_right(const struct chronos_index *index, const struct chronos_look *look,
                             uint64_t high)
 {
-    uint32_t first = index->first[look->key], end = chronos_place_of(index, look->key, high);
+    uint32_t first = index->first[look->key], end = chronos_position_of(index, look->key, high);
     if (look->is_of_nobody)
         return 0;
     if (chronos_right_at(index, look, high))
@@ -282,7 +283,7 @@ uint64_t chronos_last_right(const struct chronos_index *index, const struct chro
     uint32_t at = chronos_find_value(index, look, end);
     uint32_t found = at > first ? value_at(index, look, at - 1, -1) : ISO_NONE, behind = first;
     if (found != ISO_NONE)
-        behind = chronos_place_of(index, look->key, index->versions[found].cts + 1);
+        behind = chronos_position_of(index, look->key, index->versions[found].cts + 1);
     else if (look->value != chronos_initial_version(index, look->key))
         return 0;
     return next_cts(index, look, behind) + index->are_positions;
@@ -292,7 +293,7 @@ uint32_t chronos_newest_below(const struct chronos_index *index, uint32_t key, u
                               uint64_t bound)
 {
     assert(key < index->check->history->keys.count);
-    uint32_t end = chronos_place_of(index, key, bound);
+    uint32_t end = chronos_position_of(index, key, bound);
     if (end > index->first[key] && index->versions[end - 1].writer == reader)
         end--;
     return end > index->first[key] ? end - 1 : ISO_NONE;
@@ -316,7 +317,7 @@ uint64_t chronos_first_unsure(const struct chronos_index *index, const struct ch
         return 0;
     if (is_incomparable(index, look, chronos_newest_below(index, look->key, look->reader, low)))
         return low;
-    for (uint32_t i = chronos_place_of(index, look->key, low);
+    for (uint32_t i = chronos_position_of(index, look->key, low);
          i < index->first[look->key + 1] && index->versions[i].cts < high; i++)
         if (index->versions[i].writer != look->reader && is_incomparable(index, look, i))
             return index->versions[i].cts + 1;
@@ -326,7 +327,7 @@ uint64_t chronos_first_unsure(const struct chronos_index *index, const struct ch
 bool chronos_list_is_tied(const struct chronos_index *index, uint32_t key)
 {
     assert(key < index->check->history->keys.count);
-    bool has_order = !index->are_positions || index->check->log_places;
+    bool has_order = !index->are_positions || index->check->log_positions;
     for (uint32_t i = index->first[key] + 1; !has_order && i < index->first[key + 1]; i++) {
         if (index->versions[i].cts == index->versions[i - 1].cts)
             return true;

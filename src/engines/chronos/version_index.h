@@ -25,7 +25,7 @@ struct chronos_version {
 struct chronos_index {
     const struct chronos *check;
     uint32_t *first;    /* by key: into `versions`, in their order; one more at the end */
-    uint32_t *by_value; /* the same places, by value and then in their order */
+    uint32_t *by_value; /* the same positions, by value and then in their order */
     struct chronos_version *versions;
     bool are_positions; /* timestamps are positions among snapshots */
 };
@@ -42,13 +42,13 @@ struct chronos_look {
 struct chronos_look chronos_look_of(const struct chronos_index *index,
                                     const struct chronos_extra *read);
 
-/* The place of the key's first version whose cts is not below the bound. */
-uint32_t chronos_place_of(const struct chronos_index *index, uint32_t key, uint64_t bound);
+/* The position of the key's first version whose cts is not below the bound. */
+uint32_t chronos_position_of(const struct chronos_index *index, uint32_t key, uint64_t bound);
 
-/* Where in `by_value` the first version with the value that was read stands whose place is `place`
- * or above; or the end of the versions with that value. */
+/* Where in `by_value` the first version with the value that was read stands whose position is
+ * `position` or above; or the end of the versions with that value. */
 uint32_t chronos_find_value(const struct chronos_index *index, const struct chronos_look *look,
-                            uint32_t place);
+                            uint32_t position);
 
 bool chronos_right_at(const struct chronos_index *index, const struct chronos_look *look,
                       uint64_t bound);
@@ -65,7 +65,7 @@ uint64_t chronos_last_right(const struct chronos_index *index, const struct chro
 uint64_t chronos_first_unsure(const struct chronos_index *index, const struct chronos_look *look,
                               uint64_t low, uint64_t high);
 
-/* The newest version below the bound that is not the reader's: its place in `versions`, or
+/* The newest version below the bound that is not the reader's: its position in `versions`, or
  * ISO_NONE: the initial one. */
 uint32_t chronos_newest_below(const struct chronos_index *index, uint32_t key, uint32_t reader,
                               uint64_t bound);

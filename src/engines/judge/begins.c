@@ -50,8 +50,9 @@ static void find_reads(struct begins *begins, uint32_t t)
     }
 }
 
-/* The last place from `low` up to `begin` at which a read's value was there; ISO_NONE: none. */
-static uint32_t last_place(struct begins *begins, uint32_t operation, uint32_t low, uint32_t begin)
+/* The last position from `low` up to `begin` at which a read's value was there; ISO_NONE: none. */
+static uint32_t last_position(struct begins *begins, uint32_t operation, uint32_t low,
+                              uint32_t begin)
 {
     assert(low <= begin);
     const struct iso_history *history = begins->history;
@@ -74,7 +75,7 @@ static uint32_t place_reads(struct begins *begins, uint32_t t, uint32_t low)
     for (bool moved = true; moved;) {
         moved = false;
         for (uint32_t i = 0; i < begins->reads.count; i++) {
-            uint32_t last = last_place(begins, begins->reads.list[i], low, begin);
+            uint32_t last = last_position(begins, begins->reads.list[i], low, begin);
             if (last == ISO_NONE)
                 return ISO_NONE;
             moved |= last < begin;
@@ -115,7 +116,7 @@ static void add_initial(struct begins *begins)
     iso_free(initial);
 }
 
-/* False: it has no place. */
+/* False: it has no position. */
 static bool place_transaction(struct begins *begins, uint32_t t, uint32_t low, uint32_t *begin)
 {
     uint8_t status = iso_status_of(begins->history, t);

@@ -23,16 +23,16 @@ void iso_judge_options_init(struct iso_judge_options *options)
 /* Without the binlog's order such a snapshot stands nowhere. */
 static enum iso_status need_no_log(const struct iso_history *history, struct iso_error *error)
 {
-    char place[512];
+    char location[512];
     for (uint32_t t = 0; history->txns.marks && t < history->txns.count; t++) {
         if (!(history->txns.marks[t] & ISO_MARK_LOG_START))
             continue;
-        iso_history_location_text(history, t, place, sizeof place);
+        iso_history_location_text(history, t, location, sizeof location);
         return iso_error_set(
             error, ISO_BAD_INPUT,
             "%s: the record says of its snapshot where the binlog was: only its change stream knows "
             "what that is; replay it with that stream: isochron replay --source ... --history FILE",
-            place);
+            location);
     }
     return ISO_OK;
 }
@@ -57,8 +57,8 @@ enum iso_status iso_judge_finish(struct iso_history *history, uint64_t *repeats,
 
 /* ---- which engine ---- */
 
-/* Snapshots and xids are PostgreSQL's. Writers that have a place and did not say where they started
- * come from a binlog.
+/* Snapshots and xids are PostgreSQL's. Writers that have a position and did not say where they
+ * started come from a binlog.
  */
 static bool seeks_order(const struct iso_judge_options *options, const struct iso_history *history)
 {

@@ -15,7 +15,7 @@ struct split {
     uint32_t *operation; /* by operation of the halves: the history's */
     uint32_t half_count, half_capacity, operation_count, operation_capacity;
     uint32_t *key;      /* by key of the halves: the history's, where an operation has it */
-    uint32_t *place;    /* by transaction: in session_order */
+    uint32_t *position; /* by transaction: in session_order */
     uint32_t *accessed; /* by key: 1 + the last transaction that accessed it */
     uint32_t *listed;   /* by key: 1 + the last one that read it as a list */
     uint32_t *last;     /* by key: 1 + the last write so far */
@@ -34,7 +34,7 @@ static void begin_half(struct split *split, uint32_t t, bool writes)
     iso_history_begin(halves, iso_atoms_unsigned(&halves->atoms, 2 * (uint64_t)t + writes),
                       iso_atoms_unsigned(&halves->atoms, history->txns.session[t]),
                       iso_status_of(history, t), iso_origin(0, 2 * (uint64_t)t + writes));
-    iso_history_set_sno(halves, 2 * (uint64_t)split->place[t] + writes);
+    iso_history_set_sno(halves, 2 * (uint64_t)split->position[t] + writes);
     ISO_GROW(split->event, split->half_count, split->half_capacity);
     split->event[split->half_count++] = 2 * t + writes;
 }
@@ -130,9 +130,9 @@ static enum iso_status split_history(struct split *split, bool advice, struct is
     split->accessed = iso_numbers_zero(history->keys.count);
     split->listed = iso_numbers_zero(history->keys.count);
     split->last = iso_numbers_zero(history->keys.count);
-    split->place = iso_numbers(history->txns.count);
+    split->position = iso_numbers(history->txns.count);
     for (uint32_t i = 0; i < history->txns.count; i++)
-        split->place[history->sessions.order[i]] = i;
+        split->position[history->sessions.order[i]] = i;
     uint32_t *begin = advice ? judge_begins(history) : NULL;
     add_halves(split, begin);
     assert(split->half_count == split->halves.txns.count &&
@@ -147,7 +147,7 @@ static enum iso_status split_history(struct split *split, bool advice, struct is
 static void split_release(struct split *split)
 {
     iso_history_release(&split->halves);
-    ISO_FREE_ALL(split->event, split->operation, split->key, split->place, split->accessed,
+    ISO_FREE_ALL(split->event, split->operation, split->key, split->position, split->accessed,
                  split->listed, split->last);
 }
 

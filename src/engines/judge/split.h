@@ -14,6 +14,6 @@ enum iso_status iso_split_check(const struct iso_history *history,
 
 /* begins.c, by transaction: before the commit of which transaction, in the order of the input, its
  * external reads all saw what was newest; its own at the latest, and behind the one before it in
- * its session. NULL: some transaction has no such place, it takes too long to say, or there are
+ * its session. NULL: some transaction has no such position, it takes too long to say, or there are
  * lists. The caller frees it. */
 uint32_t *judge_begins(const struct iso_history *history);

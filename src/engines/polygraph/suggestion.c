@@ -1,7 +1,7 @@
 /* The order of the input as advice: does it explain the history, taken as the order of commits?
  *
  * Histories are often recorded in about that order, and then nothing has to be searched: one pass
- * places each transaction's begin between what it read and what replaced that. Positions count
+ * positions each transaction's begin between what it read and what replaced that. Positions count
  * commits: what commits as number p is seen by begins at p + 1 and later. A read looks for the
  * latest version that it may have seen, as far back as its session lets it. Advice that does not
  * work says nothing.

@@ -350,6 +350,6 @@ void problem_resolve_lists(struct problem *problem)
     iso_free(lists.appends.entries);
     iso_free(lists.appends.elements);
     iso_index_release(&lists.appends.by_element);
-    ISO_FREE_ALL(lists.longest, lists.repeats, lists.several, lists.place, lists.initial_first,
+    ISO_FREE_ALL(lists.longest, lists.repeats, lists.several, lists.position, lists.initial_first,
                  lists.initial_elements, lists.boundary, lists.observed);
 }

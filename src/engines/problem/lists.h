@@ -25,7 +25,7 @@ struct appends {
     struct append *entries;    /* by transaction and operation */
     struct appended *elements; /* by key and element */
     uint32_t count, element_count;
-    struct iso_index by_element; /* of a key: places in `elements` */
+    struct iso_index by_element; /* of a key: positions in `elements` */
 };
 
 struct lists {
@@ -38,7 +38,7 @@ struct lists {
     iso_atom *initial_elements;
     uint32_t *boundary; /* of the key at hand, by length: the write that ends there, or ISO_NONE */
     uint8_t *observed;  /* by write */
-    uint32_t *place;    /* repeats.c, by write */
+    uint32_t *position; /* repeats.c, by write */
 };
 
 /* Reads or writes of a key. */

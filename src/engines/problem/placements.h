@@ -1,8 +1,8 @@
 /* Lists whose elements repeat: where the appends of each transaction may stand.
  *
  * lists.c distinguishes the writers of a key by elements that one append alone makes. Where the
- * longest read of a key has an element that several made, that says too little: then every place at
- * which all appends of a transaction stand in that list, in one piece, is kept here (filled by
+ * longest read of a key has an element that several made, that says too little: then every position
+ * at which all appends of a transaction stand in that list, in one piece, is kept here (filled by
  * repeats.c). A read of the key has a candidate for each that ends where it ends, and clauses say
  * how the pieces may be put together (placement_clauses.c).
  */

@@ -1,9 +1,9 @@
 /* Lists with an element which several appends made.
  *
  * An element that one append alone made still says where all of its transaction's stand; such a
- * transaction is *pinned*. Of the others there are only places where they may stand (placements.h).
- * Orders that the history says are those of pinned transactions, and of those that cannot be in the
- * list at all.
+ * transaction is *pinned*. Of the others there are only positions where they may stand
+ * (placements.h). Orders that the history says are those of pinned transactions, and of those that
+ * cannot be in the list at all.
  */
 #include <assert.h>
 #include <stdlib.h>
@@ -15,7 +15,7 @@
 
 enum { LOOK_UP = 4096 };
 
-#define PERHAPS 0xfffffffeu /* place: it may stand in the list, or not */
+#define PERHAPS 0xfffffffeu /* position: it may stand in the list, or not */
 
 bool lists_repeat_in(const struct lists *lists, uint32_t key, uint32_t start)
 {
@@ -33,15 +33,15 @@ static bool pin_transaction(struct lists *lists, const struct append *append, ui
 {
     assert(append->write != ISO_NONE);
     struct problem *problem = lists->problem;
-    uint32_t read = lists->longest[append->key], place = at - append->offset;
-    uint32_t *pinned = &lists->place[append->write];
+    uint32_t read = lists->longest[append->key], position = at - append->offset;
+    uint32_t *pinned = &lists->position[append->write];
     bool fits = at >= start + append->offset;
-    if (fits && *pinned == place)
+    if (fits && *pinned == position)
         return true;
     if (problem->transactions.local[append->transaction] == problem->reads.transaction[read] ||
         !fits ||
-        !lists_block_length(lists, append, lists_elements(lists, read) + place,
-                            problem->reads.prefix[read] - place)) {
+        !lists_block_length(lists, append, lists_elements(lists, read) + position,
+                            problem->reads.prefix[read] - position)) {
         lists_report(lists, ISO_FINDING_G1B, read, append->transaction);
         return false;
     }
@@ -49,7 +49,7 @@ static bool pin_transaction(struct lists *lists, const struct append *append, ui
         lists_report(lists, ISO_FINDING_INCOMPATIBLE, read, ISO_NONE);
         return false;
     }
-    *pinned = place;
+    *pinned = position;
     return true;
 }
 
@@ -107,7 +107,7 @@ static bool are_enough(struct lists *lists, uint32_t key, uint32_t start)
     return fine;
 }
 
-/* Every place of every transaction; false: out of time or memory. */
+/* Every position of every transaction; false: out of time or memory. */
 static bool place_all(struct lists *lists, uint32_t key, uint32_t start)
 {
     struct problem *problem = lists->problem;
@@ -125,7 +125,7 @@ static bool place_all(struct lists *lists, uint32_t key, uint32_t start)
                 continue;
             uint32_t block = lists_block_length(lists, append, elements + at, length - at);
             bool elsewhere =
-                lists->place[append->write] != ISO_NONE && lists->place[append->write] != at;
+                lists->position[append->write] != ISO_NONE && lists->position[append->write] != at;
             if (block && !elsewhere)
                 placements_add(problem, (struct placement){append->write, at, at + block});
         }
@@ -161,8 +161,8 @@ static void mark_appenders(struct lists *lists, uint32_t key, iso_atom element, 
     marked[appended - lists->appends.elements] = true;
     const struct append *append = &lists->appends.entries[appended->first];
     for (; append; append = lists_next_append(lists, append)) {
-        if (append->write != ISO_NONE && lists->place[append->write] == ISO_NONE)
-            lists->place[append->write] = PERHAPS;
+        if (append->write != ISO_NONE && lists->position[append->write] == ISO_NONE)
+            lists->position[append->write] = PERHAPS;
     }
 }
 
@@ -174,7 +174,7 @@ static bool mark_perhaps(struct lists *lists, const struct repeating_list *list,
     const iso_atom *elements = lists_elements(lists, list->read);
     uint32_t at = list->start, i = list->first;
     for (;;) {
-        while (i < list->end && lists->place[items[i].write] != items[i].at)
+        while (i < list->end && lists->position[items[i].write] != items[i].at)
             i++;
         uint32_t next = i < list->end ? items[i].at : list->length;
         if (next < at)
@@ -198,14 +198,14 @@ static void add_pairs(struct lists *lists, const struct repeating_list *list, st
     if (!fits)
         return;
     for (uint32_t i = list->first; i < list->end; i++) {
-        if (lists->place[items[i].write] != items[i].at)
+        if (lists->position[items[i].write] != items[i].at)
             continue;
         if (last != ISO_NONE)
             lists_add_pair(problem, last, items[i].write, operation);
         last = items[i].write;
     }
     for (uint32_t i = 0; i < writes.count && last != ISO_NONE; i++) {
-        if (lists->place[writes.items[i]] == ISO_NONE)
+        if (lists->position[writes.items[i]] == ISO_NONE)
             lists_add_pair(problem, last, writes.items[i], operation);
     }
 }
@@ -223,7 +223,7 @@ static struct pinned *list_pinned(const struct lists *lists, const struct repeat
     const struct placement *items = lists->problem->placements->items;
     for (uint32_t i = list->first; i < list->end; i++) {
         struct pinned *of_length = &pinned[items[i].end - list->start];
-        if (lists->place[items[i].write] == items[i].at)
+        if (lists->position[items[i].write] == items[i].at)
             *of_length = (struct pinned){items[i].write, of_length->write};
     }
     return pinned;
@@ -265,8 +265,8 @@ void lists_resolve_repeats(struct lists *lists, uint32_t key, uint32_t start, st
                            struct numbers writes)
 {
     assert(start <= lists->problem->reads.prefix[lists->longest[key]]);
-    if (!lists->place)
-        lists->place = iso_numbers_none(lists->problem->writes.count);
+    if (!lists->position)
+        lists->position = iso_numbers_none(lists->problem->writes.count);
     bool fine = pin_all(lists, key, start) == lists->problem->reads.prefix[lists->longest[key]];
     fine = fine && are_enough(lists, key, start);
     for (uint32_t i = 0; i < reads.count; i++)

@@ -19,7 +19,7 @@ struct dealt {
     } * list;
 };
 
-/* Counts stand two places on; dealing moves them to their ends, which is where the next ones
+/* Counts stand two positions on; dealing moves them to their ends, which is where the next ones
  * start. */
 static void deal(struct dealt *dealt, const struct iso_history *history, const uint32_t *key,
                  const uint32_t *value, uint32_t count)
@@ -41,7 +41,7 @@ struct values {
     } * entries;
     uint32_t capacity, mask, seed;
     const struct item *writes;
-    uint32_t *same, same_capacity; /* by place in `writes`: the next one of the same value */
+    uint32_t *same, same_capacity; /* by position in `writes`: the next one of the same value */
 };
 
 static struct entry *find_entry(const struct values *values, uint32_t key, uint32_t value)

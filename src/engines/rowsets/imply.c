@@ -91,9 +91,9 @@ static const struct iso_scalar *added_by(const struct standing *standing, uint32
 }
 
 /* Where a row stands beside the value that was found for a min or a max. */
-enum place { BEHIND, AT, BEYOND, NOWHERE };
+enum side { BEHIND, AT, BEYOND, NOWHERE };
 
-static enum place place_of(const struct judge_aggregate *aggregate, const struct standing *standing)
+static enum side side_of(const struct judge_aggregate *aggregate, const struct standing *standing)
 {
     assert(aggregate->aggregate.kind >= ISO_AGGREGATE_MIN);
     const struct iso_scalar *added = added_by(standing, aggregate->slot),
@@ -120,8 +120,8 @@ static enum difference differs_in_extreme(const struct implying *implying, uint3
 {
     const struct judge_aggregate *aggregate = &implying->judge.returned.aggregates[number];
     const struct extreme *extreme = &implying->extremes[number];
-    enum place now = place_of(aggregate, &implying->now),
-               other = place_of(aggregate, &implying->other);
+    enum side now = side_of(aggregate, &implying->now),
+              other = side_of(aggregate, &implying->other);
     if (now == NOWHERE || other == NOWHERE)
         return NOT_KNOWN;
     bool decides = now == AT && (extreme->rows == 1 || extreme->witness == implying->judge.row.row);
@@ -333,7 +333,7 @@ static bool keeps_extreme(struct implying *implying, uint32_t number, uint32_t r
     collect_moments(implying, row);
     for (uint32_t i = first_later(implying, bound); i < implying->moment_count; i++) {
         see_standing(judge, row, parts, implying->moments[i] + 1, &implying->other);
-        if (place_of(&judge->returned.aggregates[number], &implying->other) != AT)
+        if (side_of(&judge->returned.aggregates[number], &implying->other) != AT)
             return false;
     }
     return true;
@@ -347,7 +347,7 @@ static void find_extremes(struct judge *judge, uint32_t row, iso_atom parts)
     for (uint32_t i = 0; implying->now.kind == IS_IN && i < judge->returned.aggregate_count; i++) {
         struct extreme *extreme = &implying->extremes[i];
         if (judge->returned.aggregates[i].aggregate.kind < ISO_AGGREGATE_MIN ||
-            place_of(&judge->returned.aggregates[i], &implying->now) != AT)
+            side_of(&judge->returned.aggregates[i], &implying->now) != AT)
             continue;
         extreme->rows++;
         if (extreme->witness == ISO_NONE && keeps_extreme(implying, i, row, parts, bound))

@@ -192,9 +192,9 @@ static void count_other_row(struct judge *judge, uint32_t row, iso_atom parts)
         judge->scope.counted += iso_truth_outcomes(judge->row.covered) != ISO_TRUTH_FALSE;
 }
 
-static bool is_before(const struct rowsets_place *place, const struct rowsets_place *end)
+static bool is_before(const struct rowsets_cursor *cursor, const struct rowsets_cursor *end)
 {
-    return place->chunk < end->chunk || (place->chunk == end->chunk && place->at < end->at);
+    return cursor->chunk < end->chunk || (cursor->chunk == end->chunk && cursor->at < end->at);
 }
 
 /* Each row that may lie between the bounds. */
@@ -202,11 +202,11 @@ void judge_visit(struct judge *judge, judge_visitor function)
 {
     const struct iso_rowsets *engine = judge->engine;
     const struct rowsets_table *table = &engine->store.tables[judge->table];
-    for (struct rowsets_place at = judge->scope.from;
+    for (struct rowsets_cursor at = judge->scope.from;
          is_before(&at, &judge->scope.to) && at.chunk < table->chunk_count;) {
         const struct rowsets_chunk *chunk = &table->chunks[at.chunk];
         if (at.at == chunk->count) {
-            at = (struct rowsets_place){at.chunk + 1, 0};
+            at = (struct rowsets_cursor){at.chunk + 1, 0};
             continue;
         }
         uint32_t row = chunk->rows[at.at++];

@@ -50,7 +50,7 @@ struct judge_aggregate {
 struct judge_bag {
     uint32_t first_slot, column_count;
     struct iso_text text;
-    uint64_t *places;                   /* start << 32 | length, in `text` */
+    uint64_t *spans;                    /* start << 32 | length, in `text` */
     uint32_t count, capacity, reported; /* the first `told` are what was returned */
 };
 
@@ -78,7 +78,7 @@ struct judge_returned {
 
 /* Which rows are looked at. */
 struct judge_scope {
-    struct rowsets_place from, to;     /* the rows that the bounds may cover, */
+    struct rowsets_cursor from, to;    /* the rows that the bounds may cover, */
     const struct rowsets_index *index; /* or those of an equality; NULL: none */
     uint64_t hash;                     /* of the equality's constant */
     uint32_t looked_at, counted;

@@ -118,9 +118,8 @@ static void put_reported(struct judge *judge, struct iso_text *text, struct iso_
 static void end_bag_row(struct judge_bag *bag, size_t start)
 {
     iso_text_put(&bag->text, "]");
-    ISO_GROW(bag->places, bag->count, bag->capacity);
-    bag->places[bag->count++] =
-        iso_number_pair((uint32_t)start, (uint32_t)(bag->text.used - start));
+    ISO_GROW(bag->spans, bag->count, bag->capacity);
+    bag->spans[bag->count++] = iso_number_pair((uint32_t)start, (uint32_t)(bag->text.used - start));
 }
 
 static bool read_bag(struct judge *judge)
@@ -351,9 +350,9 @@ static void judge_aggregates(struct judge *judge)
     iso_text_release(&value);
 }
 
-static struct iso_json_text bag_row(const struct judge_bag *bag, uint64_t place)
+static struct iso_json_text bag_row(const struct judge_bag *bag, uint64_t span)
 {
-    return (struct iso_json_text){bag->text.bytes + (place >> 32), (uint32_t)place};
+    return (struct iso_json_text){bag->text.bytes + (span >> 32), (uint32_t)span};
 }
 
 static int compare_bag_rows(const void *left, const void *right, void *context)
@@ -435,10 +434,10 @@ static bool is_unclear(struct judge *judge, const uint64_t *reported, uint32_t r
     return false;
 }
 
-static void report_bag_row(struct judge *judge, enum iso_violation_kind kind, uint64_t place,
+static void report_bag_row(struct judge *judge, enum iso_violation_kind kind, uint64_t span,
                            uint64_t rows)
 {
-    struct iso_json_text row = bag_row(&judge->returned.bag, place);
+    struct iso_json_text row = bag_row(&judge->returned.bag, span);
     struct iso_rowsets_finding finding = {.axiom = ISO_EXT, .kind = kind, .rows = rows};
     *(kind == ISO_MISSING_ROW ? &finding.expected : &finding.actual) = row;
     judge_report(judge, &finding);
@@ -449,7 +448,7 @@ static void judge_bag_rows(struct judge *judge)
     struct judge_bag *bag = &judge->returned.bag;
     if (!bag->count)
         return;
-    uint64_t *reported = bag->places, *found = bag->places + bag->reported;
+    uint64_t *reported = bag->spans, *found = bag->spans + bag->reported;
     uint32_t reported_count = bag->reported, found_count = bag->count - bag->reported;
     bool is_whole = !judge->reasons; /* else what is extra may be what is not known */
     qsort_r(reported, reported_count, sizeof *reported, compare_bag_rows, bag);
@@ -488,7 +487,7 @@ void judge_release_returned(struct judge *judge)
     }
     for (uint32_t i = 0; i < judge->returned.copy_count; i++)
         iso_free(judge->returned.copies[i]);
-    ISO_FREE_ALL(judge->returned.aggregates, judge->returned.copies, judge->returned.bag.places);
+    ISO_FREE_ALL(judge->returned.aggregates, judge->returned.copies, judge->returned.bag.spans);
     iso_text_release(&judge->returned.bag.text);
     iso_text_release(&judge->texts.returned);
 }

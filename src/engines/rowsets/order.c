@@ -3,7 +3,7 @@
  *
  *     | 3 7 8 |  | 12 15 |  | 20 b x |        integers by size, before texts by bytes; part by part
  *
- * That order is a type's own only where the parts at one place are of one sort: all integers, or
+ * That order is a type's own only where the parts at one position are of one sort: all integers, or
  * all texts. As far as that is so, bounds are found by bisection; else all rows are looked at. */
 #include <assert.h>
 #include <string.h>
@@ -61,7 +61,7 @@ static const struct rowsets_row *row_at(const struct iso_rowsets *engine,
     return &engine->store.rows[table->chunks[chunk].rows[at]];
 }
 
-/* The first place whose row `comes_before`, an expression in `row_`, is not true of: in the last
+/* The first cursor whose row `comes_before`, an expression in `row_`, is not true of: in the last
  * chunk that begins with one of which it `begins_before`. */
 #define FIND_PLACE(engine, table, begins_before, comes_before)                                     \
     ({                                                                                             \
@@ -73,13 +73,13 @@ static const struct rowsets_row *row_at(const struct iso_rowsets *engine,
         high_ = (table)->chunk_count ? (table)->chunks[chunk_].count : 0;                          \
         ISO_BISECT(at_, high_, middle_,                                                            \
                    (row_ = row_at(engine, table, chunk_, middle_), comes_before));                 \
-        (struct rowsets_place){chunk_, at_};                                                       \
+        (struct rowsets_cursor){chunk_, at_};                                                      \
     })
 
 /* Where the row stands, or would: in the last chunk that begins at or before it. */
-static struct rowsets_place place_of(const struct iso_rowsets *engine,
-                                     const struct rowsets_table *table,
-                                     const struct rowsets_row *row)
+static struct rowsets_cursor cursor_of(const struct iso_rowsets *engine,
+                                       const struct rowsets_table *table,
+                                       const struct rowsets_row *row)
 {
     return FIND_PLACE(engine, table, rowsets_compare_rows(engine, row_, row) <= 0,
                       rowsets_compare_rows(engine, row_, row) < 0);
@@ -95,20 +95,20 @@ static void insert_chunk(struct rowsets_table *table, uint32_t at)
     table->chunk_count++;
 }
 
-/* The upper half goes to a chunk behind it; where rows come in order, only what is behind the place
- * does. */
-static void split_chunk(struct rowsets_table *table, struct rowsets_place *place)
+/* The upper half goes to a chunk behind it; where rows come in order, only what is behind the
+ * cursor does. */
+static void split_chunk(struct rowsets_table *table, struct rowsets_cursor *cursor)
 {
-    assert(table->chunks[place->chunk].count == ROWSETS_CHUNK);
-    insert_chunk(table, place->chunk + 1);
-    struct rowsets_chunk *full = &table->chunks[place->chunk], *next = full + 1;
-    uint32_t kept = place->at == full->count ? full->count - 1 : full->count / 2;
+    assert(table->chunks[cursor->chunk].count == ROWSETS_CHUNK);
+    insert_chunk(table, cursor->chunk + 1);
+    struct rowsets_chunk *full = &table->chunks[cursor->chunk], *next = full + 1;
+    uint32_t kept = cursor->at == full->count ? full->count - 1 : full->count / 2;
     next->count = full->count - kept;
     memcpy(next->rows, full->rows + kept, next->count * sizeof *next->rows);
     full->count = kept;
-    if (place->at > kept) {
-        place->chunk++;
-        place->at -= kept;
+    if (cursor->at > kept) {
+        cursor->chunk++;
+        cursor->at -= kept;
     }
 }
 
@@ -116,16 +116,16 @@ void rowsets_order_add(struct iso_rowsets *engine, uint32_t number)
 {
     const struct rowsets_row *row = &engine->store.rows[number];
     struct rowsets_table *table = &engine->store.tables[row->table];
-    struct rowsets_place place = place_of(engine, table, row);
+    struct rowsets_cursor cursor = cursor_of(engine, table, row);
     if (!table->chunk_count)
         insert_chunk(table, 0);
-    if (table->chunks[place.chunk].count == ROWSETS_CHUNK)
-        split_chunk(table, &place);
-    struct rowsets_chunk *chunk = &table->chunks[place.chunk];
-    assert(place.at <= chunk->count && chunk->count < ROWSETS_CHUNK);
-    memmove(chunk->rows + place.at + 1, chunk->rows + place.at,
-            (chunk->count - place.at) * sizeof *chunk->rows);
-    chunk->rows[place.at] = number;
+    if (table->chunks[cursor.chunk].count == ROWSETS_CHUNK)
+        split_chunk(table, &cursor);
+    struct rowsets_chunk *chunk = &table->chunks[cursor.chunk];
+    assert(cursor.at <= chunk->count && chunk->count < ROWSETS_CHUNK);
+    memmove(chunk->rows + cursor.at + 1, chunk->rows + cursor.at,
+            (chunk->count - cursor.at) * sizeof *chunk->rows);
+    chunk->rows[cursor.at] = number;
     chunk->count++;
     table->row_count++;
     count_parts(engine, row, 1);
@@ -135,15 +135,15 @@ void rowsets_order_remove(struct iso_rowsets *engine, uint32_t number)
 {
     const struct rowsets_row *row = &engine->store.rows[number];
     struct rowsets_table *table = &engine->store.tables[row->table];
-    struct rowsets_place place = place_of(engine, table, row);
-    struct rowsets_chunk *chunk = &table->chunks[place.chunk];
-    assert(place.at < chunk->count && chunk->rows[place.at] == number && table->row_count);
+    struct rowsets_cursor cursor = cursor_of(engine, table, row);
+    struct rowsets_chunk *chunk = &table->chunks[cursor.chunk];
+    assert(cursor.at < chunk->count && chunk->rows[cursor.at] == number && table->row_count);
     chunk->count--;
-    memmove(chunk->rows + place.at, chunk->rows + place.at + 1,
-            (chunk->count - place.at) * sizeof *chunk->rows);
+    memmove(chunk->rows + cursor.at, chunk->rows + cursor.at + 1,
+            (chunk->count - cursor.at) * sizeof *chunk->rows);
     if (!chunk->count) {
         table->chunk_count--;
-        memmove(chunk, chunk + 1, (table->chunk_count - place.chunk) * sizeof *chunk);
+        memmove(chunk, chunk + 1, (table->chunk_count - cursor.chunk) * sizeof *chunk);
     }
     table->row_count--;
     count_parts(engine, row, ISO_NONE);
@@ -158,7 +158,7 @@ static bool is_count_type(uint8_t kind)
     return kind == ISO_VALUE_DATE || kind == ISO_VALUE_TIMESTAMP || kind == ISO_VALUE_TIME;
 }
 
-/* Whether all integers at this place are in the order of the type. */
+/* Whether all integers at this position are in the order of the type. */
 static bool orders_integers(const struct iso_scalar_type *type, const struct rowsets_part *sorts)
 {
     uint8_t kind = type->value.kind;
@@ -222,27 +222,27 @@ static int compare_with(const struct iso_rowsets *engine, const struct rowsets_r
     return 0;
 }
 
-/* The first place whose row is not before the bound; `behind`: that is behind it. */
-static struct rowsets_place place_at(const struct iso_rowsets *engine,
-                                     const struct rowsets_table *table,
-                                     const struct iso_bound *bound, uint32_t count, bool behind)
+/* The first cursor whose row is not before the bound; `behind`: that is behind it. */
+static struct rowsets_cursor cursor_at(const struct iso_rowsets *engine,
+                                       const struct rowsets_table *table,
+                                       const struct iso_bound *bound, uint32_t count, bool behind)
 {
     return FIND_PLACE(engine, table, compare_with(engine, row_, bound, count) < (int)behind,
                       compare_with(engine, row_, bound, count) < (int)behind);
 }
 
 void rowsets_order_narrow(const struct iso_rowsets *engine, const struct rowsets_table *table,
-                          const struct iso_bounds *bounds, struct rowsets_place *from,
-                          struct rowsets_place *to)
+                          const struct iso_bounds *bounds, struct rowsets_cursor *from,
+                          struct rowsets_cursor *to)
 {
-    *from = (struct rowsets_place){0, 0};
-    *to = (struct rowsets_place){table->chunk_count, 0};
+    *from = (struct rowsets_cursor){0, 0};
+    *to = (struct rowsets_cursor){table->chunk_count, 0};
     uint32_t count = bounds ? ordered_parts(table, bounds, &bounds->from) : 0;
     if (count)
-        *from = place_at(engine, table, &bounds->from, count, false);
+        *from = cursor_at(engine, table, &bounds->from, count, false);
     count = bounds ? ordered_parts(table, bounds, &bounds->to) : 0;
     if (count)
-        *to = place_at(engine, table, &bounds->to, count, true);
+        *to = cursor_at(engine, table, &bounds->to, count, true);
 }
 
 /* How the row's key stands to the bound of a range. */
@@ -252,20 +252,20 @@ static int compare_plain(const struct iso_rowsets *engine, const struct rowsets_
     return iso_atom_compare(&engine->atoms, row->parts, bound);
 }
 
-static struct rowsets_place plain_place(const struct iso_rowsets *engine,
-                                        const struct rowsets_table *table, iso_atom bound,
-                                        bool behind)
+static struct rowsets_cursor plain_cursor(const struct iso_rowsets *engine,
+                                          const struct rowsets_table *table, iso_atom bound,
+                                          bool behind)
 {
     return FIND_PLACE(engine, table, compare_plain(engine, row_, bound) < (int)behind,
                       compare_plain(engine, row_, bound) < (int)behind);
 }
 
 void rowsets_order_narrow_plain(const struct iso_rowsets *engine, const struct rowsets_table *table,
-                                iso_atom from, iso_atom to, struct rowsets_place *first,
-                                struct rowsets_place *end)
+                                iso_atom from, iso_atom to, struct rowsets_cursor *first,
+                                struct rowsets_cursor *end)
 {
-    *first =
-        from == ISO_ABSENT ? (struct rowsets_place){0, 0} : plain_place(engine, table, from, false);
-    *end = to == ISO_ABSENT ? (struct rowsets_place){table->chunk_count, 0}
-                            : plain_place(engine, table, to, true);
+    *first = from == ISO_ABSENT ? (struct rowsets_cursor){0, 0}
+                                : plain_cursor(engine, table, from, false);
+    *end = to == ISO_ABSENT ? (struct rowsets_cursor){table->chunk_count, 0}
+                            : plain_cursor(engine, table, to, true);
 }

@@ -69,8 +69,8 @@ struct rowsets_chunk {
     uint32_t rows[ROWSETS_CHUNK];
 };
 
-/* Counts of the kinds of keys' parts at one place: where there is one kind only, the order of the
- * index is that of the type. */
+/* Counts of the kinds of keys' parts at one position: where there is one kind only, the order of
+ * the index is that of the type. */
 struct rowsets_part {
     uint32_t integers, texts, negatives;
 };
@@ -132,7 +132,7 @@ struct rowsets_own {
     bool is_reinserted;
 };
 
-/* A query's place in the queue: by arrival until its deadline passes, then among the provisional
+/* A query's position in the queue: by arrival until its deadline passes, then among the provisional
  * ones. */
 struct rowsets_turn {
     uint64_t arrived, number; /* when; counts queries */
@@ -325,7 +325,7 @@ void rowsets_sweep(struct iso_rowsets *engine, uint64_t steps);
 void rowsets_release_store(struct iso_rowsets *engine);
 
 /* order.c */
-struct rowsets_place {
+struct rowsets_cursor {
     uint32_t chunk, at;
 };
 void rowsets_order_add(struct iso_rowsets *engine, uint32_t row);
@@ -333,14 +333,14 @@ void rowsets_order_remove(struct iso_rowsets *engine, uint32_t row);
 /* The rows that the bounds may cover lie from *from up to before *to: all where the index does not
  * know their order. */
 void rowsets_order_narrow(const struct iso_rowsets *engine, const struct rowsets_table *table,
-                          const struct iso_bounds *bounds, struct rowsets_place *from,
-                          struct rowsets_place *to);
+                          const struct iso_bounds *bounds, struct rowsets_cursor *from,
+                          struct rowsets_cursor *to);
 int rowsets_compare_rows(const struct iso_rowsets *engine, const struct rowsets_row *left,
                          const struct rowsets_row *right);
 /* As rowsets_order_narrow, between the bounds of a range of plain keys. */
 void rowsets_order_narrow_plain(const struct iso_rowsets *engine, const struct rowsets_table *table,
-                                iso_atom from, iso_atom to, struct rowsets_place *first,
-                                struct rowsets_place *end);
+                                iso_atom from, iso_atom to, struct rowsets_cursor *first,
+                                struct rowsets_cursor *end);
 
 /* queue.c */
 void rowsets_enqueue(struct iso_rowsets *engine, struct rowsets_query *query);

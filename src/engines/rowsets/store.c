@@ -375,14 +375,14 @@ void rowsets_drop_candidates(struct iso_rowsets *engine, uint32_t row, uint32_t 
 {
     assert(row < engine->store.row_count);
     assert(unknown < engine->outcomes.unknown_count);
-    for (uint32_t *place = &engine->store.rows[row].candidates; *place != ISO_NONE;) {
-        uint32_t number = *place;
+    for (uint32_t *link = &engine->store.rows[row].candidates; *link != ISO_NONE;) {
+        uint32_t number = *link;
         struct rowsets_candidate *candidate = &engine->outcomes.candidates[number];
         if (candidate->unknown != unknown) {
-            place = &candidate->next;
+            link = &candidate->next;
             continue;
         }
-        *place = candidate->next;
+        *link = candidate->next;
         *candidate = (struct rowsets_candidate){.next = engine->outcomes.free_candidate,
                                                 .unknown = ISO_NONE};
         engine->outcomes.free_candidate = number;

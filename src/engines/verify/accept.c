@@ -26,9 +26,9 @@ struct replay {
 static enum iso_verification refuse_order(struct replay *replay, uint32_t transaction,
                                           const char *what)
 {
-    char place[512];
-    iso_history_location_text(replay->history, transaction, place, sizeof place);
-    return VERIFY_REFUSE(replay->error, "%s: in the order that is given, %s", place, what);
+    char location[512];
+    iso_history_location_text(replay->history, transaction, location, sizeof location);
+    return VERIFY_REFUSE(replay->error, "%s: in the order that is given, %s", location, what);
 }
 
 static void append_to_list(struct replay *replay, uint32_t key, iso_atom element)

@@ -107,7 +107,7 @@ uint32_t finals_of_key(const struct finals *finals, uint32_t key, uint32_t *end)
 }
 
 /* Where one stands, or would. */
-static uint32_t place_of(const struct finals *finals, struct final wanted)
+static uint32_t position_of(const struct finals *finals, struct final wanted)
 {
     uint32_t high, low = finals_of_key(finals, wanted.key, &high);
     ISO_BISECT(low, high, middle, compare_finals(&finals->items[middle], &wanted) < 0);
@@ -116,7 +116,7 @@ static uint32_t place_of(const struct finals *finals, struct final wanted)
 
 uint32_t finals_find(const struct finals *finals, uint32_t key, uint32_t value, uint32_t *end)
 {
-    uint32_t first = place_of(finals, (struct final){key, value, 0}), high, low = first;
+    uint32_t first = position_of(finals, (struct final){key, value, 0}), high, low = first;
     finals_of_key(finals, key, &high);
     if (low < high && finals->items[low].value == value) { /* mostly it is the only one */
         low++;
@@ -131,7 +131,7 @@ bool finals_has(const struct finals *finals, uint32_t key, uint32_t value, uint3
 {
     assert(key < finals->history->keys.count);
     struct final wanted = {key, value, transaction};
-    uint32_t end, at = place_of(finals, wanted);
+    uint32_t end, at = position_of(finals, wanted);
     finals_of_key(finals, key, &end);
     return at < end && compare_finals(&finals->items[at], &wanted) == 0;
 }

@@ -109,7 +109,7 @@ static bool holds_foreign(const struct said *said, uint32_t other)
     return false;
 }
 
-/* The prefix's elements, each with its place in the lower half, in the order of elements and
+/* The prefix's elements, each with its position in the lower half, in the order of elements and
  * places. */
 static uint64_t *sort_elements(const struct said *said)
 {
@@ -120,8 +120,8 @@ static uint64_t *sort_elements(const struct said *said)
     return sorted;
 }
 
-/* Where the places of an element begin. */
-static uint32_t first_place(const struct said *said, const uint64_t *sorted, iso_atom element)
+/* Where the positions of an element begin. */
+static uint32_t first_position(const struct said *said, const uint64_t *sorted, iso_atom element)
 {
     uint32_t low = 0, high = said->prefix;
     ISO_BISECT(low, high, middle, sorted[middle] >> 32 < element);
@@ -129,7 +129,7 @@ static uint32_t first_place(const struct said *said, const uint64_t *sorted, iso
 }
 
 /* Marks where the appends of a transaction may stand in the prefix, whole and in one piece: by
- * place, how many begin less how many have ended. */
+ * position, how many begin less how many have ended. */
 static void cover_by(const struct said *said, const uint64_t *sorted, uint32_t t, int32_t *cover)
 {
     const struct iso_history *history = said->history;
@@ -139,13 +139,13 @@ static void cover_by(const struct said *said, const uint64_t *sorted, uint32_t t
     while (history->ops.key[first] != said->key || iso_kind_of(history, first) != ISO_APPEND)
         first++;
     iso_atom element = history->ops.value[first];
-    for (uint32_t i = first_place(said, sorted, element);
+    for (uint32_t i = first_position(said, sorted, element);
          i < said->prefix && sorted[i] >> 32 == element; i++) {
-        uint32_t place = (uint32_t)sorted[i];
-        if (!lists_hold(&said->finals, said->operation, said->prefix, t, place))
+        uint32_t position = (uint32_t)sorted[i];
+        if (!lists_hold(&said->finals, said->operation, said->prefix, t, position))
             continue;
-        cover[place]++;
-        cover[place + length]--;
+        cover[position]++;
+        cover[position + length]--;
     }
 }
 

@@ -20,7 +20,7 @@ struct checker {
     struct iso_error *error;
     struct clauses *clauses;
     struct finals finals;
-    uint32_t *place;    /* by transaction: in session_order */
+    uint32_t *position; /* by transaction: in session_order */
     struct name *names; /* by variable */
     uint32_t name_capacity;
     struct iso_index table; /* of names */
@@ -241,7 +241,7 @@ static bool needs_of(struct checker *checker, const struct iso_edge *edge, int n
     case ISO_EDGE_SESSION:
         return commit_begin && iso_model_keeps_sessions(checker->evidence->model) &&
                history->txns.session[from] == history->txns.session[to] &&
-               checker->place[from] < checker->place[to] &&
+               checker->position[from] < checker->position[to] &&
                iso_status_of(history, from) == ISO_COMMITTED;
     case ISO_EDGE_WR:
         needs[0] = literal_of(
@@ -303,7 +303,7 @@ static bool is_said_by_list(const struct checker *checker, const struct iso_lemm
         return false;
     const struct iso_literal *clause = &checker->evidence->literals[lemma->first_literal];
     return (lemma->literal_count == 1 && lists_order(&checker->finals, clause, lemma->operation)) ||
-           places_imply(&checker->finals, clause, lemma->literal_count, lemma->operation);
+           list_positions_imply(&checker->finals, clause, lemma->literal_count, lemma->operation);
 }
 
 static bool is_said_by_commits(const struct checker *checker, const struct iso_lemma *lemma)
@@ -381,16 +381,16 @@ enum iso_verification verify_lemmas(const struct iso_history *history,
         return VERIFY_REFUSE(error, "not the last lemma, and that alone, is the empty one");
     struct checker checker = {.history = history, .evidence = evidence, .error = error};
     checker.clauses = clauses_new();
-    checker.place = iso_allocate(((size_t)history->txns.count + 1) * sizeof *checker.place);
+    checker.position = iso_allocate(((size_t)history->txns.count + 1) * sizeof *checker.position);
     for (uint32_t i = 0; i < history->txns.count; i++)
-        checker.place[history->sessions.order[i]] = i;
+        checker.position[history->sessions.order[i]] = i;
     finals_init(&checker.finals, history);
     checker.finals.each_read = iso_model_has_each_read(evidence->model);
     enum iso_verification status = ISO_CONFIRMED;
     for (; checker.lemma < evidence->lemma_count && status == ISO_CONFIRMED; checker.lemma++)
         status = check_lemma(&checker, &evidence->lemmas[checker.lemma]);
     clauses_free(checker.clauses);
-    iso_free(checker.place);
+    iso_free(checker.position);
     finals_release(&checker.finals);
     iso_free(checker.names);
     iso_index_release(&checker.table);

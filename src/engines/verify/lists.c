@@ -32,7 +32,7 @@ uint32_t lists_appended(const struct iso_history *history, uint32_t t, uint32_t 
 }
 
 bool lists_hold(const struct finals *finals, uint32_t operation, uint32_t prefix,
-                uint32_t transaction, uint32_t place)
+                uint32_t transaction, uint32_t position)
 {
     assert(operation < finals->history->ops.count);
     const struct iso_history *history = finals->history;
@@ -40,12 +40,12 @@ bool lists_hold(const struct finals *finals, uint32_t operation, uint32_t prefix
     assert(iso_kind_of(history, operation) == ISO_READ_LIST);
     const iso_atom *elements =
         history->lists.element + history->lists.first[history->ops.value[operation]];
-    if (place < finals->initial_length[key])
+    if (position < finals->initial_length[key])
         return false;
     ISO_EACH(o, history->txns.first_op, transaction) {
         if (history->ops.key[o] != key || iso_kind_of(history, o) != ISO_APPEND)
             continue;
-        if (place >= prefix || elements[place++] != history->ops.value[o])
+        if (position >= prefix || elements[position++] != history->ops.value[o])
             return false;
     }
     return true;
@@ -106,7 +106,7 @@ static bool appends_element(const struct iso_history *history, uint32_t t, uint3
     return rest != 0;
 }
 
-/* The place of a transaction's elements in a list: first and one past the last; false if none is
+/* The position of a transaction's elements in a list: first and one past the last; false if none is
  * known to be its own, and one may be. Not there: first = UINT64_MAX. */
 static bool span_of(const struct finals *finals, uint32_t t, uint32_t operation,
                     const uint32_t *owners, uint64_t span[2])

@@ -82,9 +82,9 @@ bool finals_has(const struct finals *finals, uint32_t key, uint32_t value, uint3
 /* lists.c: how many elements a transaction appends to a key. */
 uint32_t lists_appended(const struct iso_history *history, uint32_t transaction, uint32_t key);
 /* Whether all of them, and in their order, stand in the first `prefix` elements of a list read,
- * from `place` on, behind the initial ones. */
+ * from `position` on, behind the initial ones. */
 bool lists_hold(const struct finals *finals, uint32_t operation, uint32_t prefix,
-                uint32_t transaction, uint32_t place);
+                uint32_t transaction, uint32_t position);
 /* The transaction whose appends end a list of `prefix` elements, if one of those appends is nobody
  * else's; ISO_NONE if that is not known. */
 uint32_t lists_last_writer(const struct finals *finals, uint32_t key, uint32_t operation,
@@ -101,9 +101,10 @@ bool versions_order(const struct iso_history *history, const struct iso_literal 
 bool versions_seen(const struct finals *finals, uint32_t reader, uint32_t operation,
                    uint32_t *writer);
 
-/* places.c: whether a list read says a clause about the places of transactions' elements. */
-bool places_imply(const struct finals *finals, const struct iso_literal *clause, uint32_t count,
-                  uint32_t operation);
+/* list_positions.c: whether a list read says a clause about the positions of transactions'
+ * elements. */
+bool list_positions_imply(const struct finals *finals, const struct iso_literal *clause,
+                          uint32_t count, uint32_t operation);
 
 /* clauses.c: a clause database with unit propagation. A literal is a variable, from 1, or its
  * negation. */

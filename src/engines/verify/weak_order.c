@@ -14,14 +14,14 @@
 
 /* By session and key, what stands last of something: a list from the newest on. */
 struct last {
-    uint32_t place, position,
-        before; /* place in the session, position in the order; before: an older one, or ISO_NONE */
+    uint32_t chain_index, position,
+        before; /* index in the session, position in the order; before: an older one, or ISO_NONE */
 };
 
 /* Sessions as chains, and each transaction of unknown outcome as one of its own. */
 struct walk_chains {
-    uint32_t *of, *place; /* by transaction: its chain, and where it stands there, from 1 */
-    uint32_t *before;     /* by transaction: the last committed one before it in its session */
+    uint32_t *of, *chain_index; /* by transaction: its chain, and where it stands there, from 1 */
+    uint32_t *before; /* by transaction: the last committed one before it in its session */
     uint32_t count;
 };
 
@@ -38,7 +38,7 @@ struct walk_passed {
     uint32_t last_count, last_capacity;
 };
 
-/* Which transactions are visible: of each chain the last visible place. */
+/* Which transactions are visible: of each chain the last visible index. */
 struct walk_rows {
     uint32_t **list;   /* cc, psi: by transaction; pram: by chain */
     uint32_t *left;    /* cc, psi: by transaction, who still asks for its row */
@@ -58,7 +58,7 @@ struct walk_sources {
 struct walk_lists {
     iso_atom **elements; /* by key: all elements, in the order of their writers */
     uint32_t *length, *room;
-    uint32_t **end_of; /* by key: by place, 1 + who ends there */
+    uint32_t **end_of; /* by key: by index in it, 1 + who ends there */
 };
 
 struct walk {
@@ -80,9 +80,9 @@ struct walk {
 static enum iso_verification refuse(struct walk *walk, uint32_t t, const char *what)
 {
     assert(t < walk->history->txns.count);
-    char place[512];
-    iso_history_location_text(walk->history, t, place, sizeof place);
-    return VERIFY_REFUSE(walk->error, "%s: in the order that is given, %s", place, what);
+    char location[512];
+    iso_history_location_text(walk->history, t, location, sizeof location);
+    return VERIFY_REFUSE(walk->error, "%s: in the order that is given, %s", location, what);
 }
 
 static bool is_unknown(const struct walk *walk, uint32_t t)
@@ -97,12 +97,12 @@ static void number_sessions(struct walk *walk)
     const struct iso_history *history = walk->history;
     walk->chains.count = history->sessions.count;
     for (uint32_t s = 0; s < history->sessions.count; s++) {
-        uint32_t last = ISO_NONE, place = 0;
+        uint32_t last = ISO_NONE, chain_index = 0;
         ISO_EACH(i, history->sessions.first, s) {
             uint32_t t = history->sessions.order[i];
             walk->chains.before[t] = walk->sessions ? last : ISO_NONE;
             walk->chains.of[t] = is_unknown(walk, t) ? walk->chains.count++ : s;
-            walk->chains.place[t] = is_unknown(walk, t) ? 1 : ++place;
+            walk->chains.chain_index[t] = is_unknown(walk, t) ? 1 : ++chain_index;
             if (iso_status_of(history, t) == ISO_COMMITTED)
                 last = t;
         }
@@ -221,32 +221,34 @@ static uint32_t register_writer(const struct walk *walk, uint32_t reader, uint32
 
 /* ---- what is visible ---- */
 
-static uint32_t add_last(struct walk *walk, uint32_t before, uint32_t place, uint32_t position)
+static uint32_t add_last(struct walk *walk, uint32_t before, uint32_t chain_index,
+                         uint32_t position)
 {
     ISO_GROW(walk->passed.lasts, walk->passed.last_count, walk->passed.last_capacity);
-    walk->passed.lasts[walk->passed.last_count] = (struct last){place, position, before};
+    walk->passed.lasts[walk->passed.last_count] = (struct last){chain_index, position, before};
     return walk->passed.last_count++;
 }
 
-/* Whether one of them up to a place of the chain stands behind a position. Older ones stand before
+/* Whether one of them up to an index of the chain stands behind a position. Older ones stand before
  * newer ones. */
-static bool is_behind(const struct walk *walk, uint32_t newest, uint32_t place, uint32_t position)
+static bool is_behind(const struct walk *walk, uint32_t newest, uint32_t chain_index,
+                      uint32_t position)
 {
     for (uint32_t at = newest; at != ISO_NONE && walk->passed.lasts[at].position > position;
          at = walk->passed.lasts[at].before) {
-        if (walk->passed.lasts[at].place <= place)
+        if (walk->passed.lasts[at].chain_index <= chain_index)
             return true;
     }
     return false;
 }
 
-/* Whether a transaction of the chain, up to `place`, read a version of the key that stands behind
- * `position`. */
-static bool seen_behind(const struct walk *walk, uint32_t chain, uint32_t key, uint32_t place,
+/* Whether a transaction of the chain, up to `chain_index`, read a version of the key that stands
+ * behind `position`. */
+static bool seen_behind(const struct walk *walk, uint32_t chain, uint32_t key, uint32_t chain_index,
                         uint32_t position)
 {
     uint32_t newest = iso_number_map_get(&walk->passed.seen, iso_number_pair(chain, key));
-    return is_behind(walk, newest == ISO_NUMBER_NONE ? ISO_NONE : newest, place, position);
+    return is_behind(walk, newest == ISO_NUMBER_NONE ? ISO_NONE : newest, chain_index, position);
 }
 
 /* Where the chain stands among those that write the key, or ISO_NONE. */
@@ -262,7 +264,7 @@ static bool own_behind(const struct walk *walk, uint32_t t, uint32_t key, uint32
 {
     uint32_t at = writer_index(walk, walk->chains.of[t], key);
     return at != ISO_NONE &&
-           is_behind(walk, walk->passed.written[at], walk->chains.place[t] - 1, position);
+           is_behind(walk, walk->passed.written[at], walk->chains.chain_index[t] - 1, position);
 }
 
 static bool writes_key(const struct walk *walk, uint32_t t, uint32_t key)
@@ -317,15 +319,16 @@ static bool reads_last_visible(const struct walk *walk, uint32_t t, uint32_t ope
     case ISO_MODEL_RYW:
         return !own_behind(walk, t, key, position);
     case ISO_MODEL_MR:
-        return !seen_behind(walk, walk->chains.of[t], key, walk->chains.place[t] - 1, position);
+        return !seen_behind(walk, walk->chains.of[t], key, walk->chains.chain_index[t] - 1,
+                            position);
     case ISO_MODEL_WFR:
         for (uint32_t i = 0; i < walk->sources.count; i++) {
             uint32_t source = walk->sources.list[i];
             uint32_t last = source != ISO_NONE && is_unknown(walk, source)
                                 ? walk->chains.before[source]
                                 : source;
-            if (last != ISO_NONE &&
-                seen_behind(walk, walk->chains.of[last], key, walk->chains.place[last], position))
+            if (last != ISO_NONE && seen_behind(walk, walk->chains.of[last], key,
+                                                walk->chains.chain_index[last], position))
                 return false;
         }
         return true;
@@ -345,9 +348,9 @@ static void raise_by_source(const struct walk *walk, uint32_t *row, uint32_t sou
 {
     if (walk->chains.before[source] != ISO_NONE)
         raise_to(&row[walk->chains.of[walk->chains.before[source]]],
-                 walk->chains.place[walk->chains.before[source]]);
+                 walk->chains.chain_index[walk->chains.before[source]]);
     if (itself)
-        raise_to(&row[walk->chains.of[source]], walk->chains.place[source]);
+        raise_to(&row[walk->chains.of[source]], walk->chains.chain_index[source]);
 }
 
 static void let_go(struct walk *walk, uint32_t t)
@@ -362,10 +365,10 @@ static void let_go(struct walk *walk, uint32_t t)
 static void join_from(struct walk *walk, uint32_t from)
 {
     const uint32_t *other = walk->rows.list[from];
-    if (walk->rows.here[walk->chains.of[from]] < walk->chains.place[from]) {
+    if (walk->rows.here[walk->chains.of[from]] < walk->chains.chain_index[from]) {
         for (uint32_t chain = 0; chain < walk->chains.count; chain++)
             raise_to(&walk->rows.here[chain], other[chain]);
-        raise_to(&walk->rows.here[walk->chains.of[from]], walk->chains.place[from]);
+        raise_to(&walk->rows.here[walk->chains.of[from]], walk->chains.chain_index[from]);
     }
     let_go(walk, from);
 }
@@ -433,7 +436,7 @@ static void leave_row(struct walk *walk, uint32_t t)
     assert(t < walk->history->txns.count);
     if (walk->model == ISO_MODEL_PRAM && !is_unknown(walk, t)) {
         uint32_t *row = walk->rows.list[walk->chains.of[t]];
-        raise_to(&row[walk->chains.of[t]], walk->chains.place[t]);
+        raise_to(&row[walk->chains.of[t]], walk->chains.chain_index[t]);
         for (uint32_t i = 0; i < walk->sources.count; i++) {
             if (walk->sources.list[i] != ISO_NONE)
                 raise_by_source(walk, row, walk->sources.list[i], true);
@@ -524,7 +527,7 @@ static void note_writes(struct walk *walk, uint32_t t)
         walk->passed.newest[key] = walk->position[t];
         if (walk->passed.written) {
             uint32_t *last = &walk->passed.written[writer_index(walk, walk->chains.of[t], key)];
-            *last = add_last(walk, *last, walk->chains.place[t], walk->position[t]);
+            *last = add_last(walk, *last, walk->chains.chain_index[t], walk->position[t]);
         }
     }
 }
@@ -550,7 +553,7 @@ static void note_seen(struct walk *walk, uint32_t t)
             if (newest == ISO_NONE || walk->passed.lasts[newest].position < walk->position[source])
                 iso_number_map_put(
                     &walk->passed.seen, name,
-                    add_last(walk, newest, walk->chains.place[t], walk->position[source]));
+                    add_last(walk, newest, walk->chains.chain_index[t], walk->position[source]));
         }
     }
 }
@@ -726,7 +729,7 @@ static void walk_init(struct walk *walk)
 {
     const struct iso_history *history = walk->history;
     size_t n = (size_t)history->txns.count + 1, keys = (size_t)history->keys.count + 1;
-    uint32_t **columns[] = {&walk->position, &walk->chains.of, &walk->chains.place,
+    uint32_t **columns[] = {&walk->position, &walk->chains.of, &walk->chains.chain_index,
                             &walk->chains.before, &walk->rows.left};
     for (size_t i = 0; i < sizeof columns / sizeof *columns; i++)
         *columns[i] = iso_allocate_zeroed(n, sizeof(uint32_t));
@@ -759,7 +762,7 @@ static void walk_release(struct walk *walk)
         iso_free(walk->rows.here);
     for (uint32_t key = 0; key < history->keys.count; key++)
         ISO_FREE_ALL(walk->own[key].elements, walk->lists.elements[key], walk->lists.end_of[key]);
-    ISO_FREE_ALL(walk->position, walk->chains.of, walk->chains.place, walk->chains.before,
+    ISO_FREE_ALL(walk->position, walk->chains.of, walk->chains.chain_index, walk->chains.before,
                  walk->rows.left, walk->passed.newest, walk->sources.touched, walk->lists.length,
                  walk->lists.room, walk->sources.list, walk->sources.read_at, walk->passed.writers,
                  walk->passed.writers_first, walk->rows.writing, walk->passed.written,

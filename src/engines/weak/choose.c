@@ -109,14 +109,14 @@ void weak_choices_make(const struct weak_choices *choices, struct iso_solver *as
                 if (is_own(weak, read, write) ||
                     (asked && !iso_solver_value(asked, (int)(choices->first[read] + i))))
                     continue;
-                uint32_t place =
+                uint32_t position =
                     write == INITIAL
                         ? 0
                         : weak->order.position[weak->problem.writes.transaction[write]] + 1;
                 /* before the reader: the later the better; behind it: the earlier the better, and
                  * none is good */
-                uint64_t rank = place <= weak->order.position[t] ? (uint64_t)place + ISO_NONE
-                                                                 : ISO_NONE - 1u - place;
+                uint64_t rank = position <= weak->order.position[t] ? (uint64_t)position + ISO_NONE
+                                                                    : ISO_NONE - 1u - position;
                 if (best == OPEN || rank > best_rank) {
                     best = write;
                     best_rank = rank;

@@ -119,10 +119,10 @@ struct sorting {
     struct weak *weak;
     uint32_t *waits; /* by transaction: how many come before it */
     uint32_t *bond_first, *bond_of;
-    struct least ready; /* places in the order before */
+    struct least ready; /* positions in the order before */
     uint32_t *tried;    /* by force: of those that come before it, by how many bonds that are tried;
                            NULL: not by force */
-    struct least spare; /* by force: places of those that wait for these alone, and of some that
+    struct least spare; /* by force: positions of those that wait for these alone, and of some that
                            came since */
 };
 
@@ -147,18 +147,18 @@ static void release_one(struct sorting *sorting, uint32_t t, bool tried)
 }
 
 /* Whom to place next; ISO_NONE: nobody. */
-static uint32_t next_place(struct sorting *sorting)
+static uint32_t next_position(struct sorting *sorting)
 {
-    uint32_t place = least_take(&sorting->ready);
-    while (place == ISO_NONE && sorting->tried &&
-           (place = least_take(&sorting->spare)) != ISO_NONE) {
-        uint32_t *waits = &sorting->waits[sorting->weak->order.list[place]];
+    uint32_t position = least_take(&sorting->ready);
+    while (position == ISO_NONE && sorting->tried &&
+           (position = least_take(&sorting->spare)) != ISO_NONE) {
+        uint32_t *waits = &sorting->waits[sorting->weak->order.list[position]];
         if (*waits && !(*waits & PLACED))
             *waits |= PLACED;
-        else /* it has its place already */
-            place = least_take(&sorting->ready);
+        else /* it has its position already */
+            position = least_take(&sorting->ready);
     }
-    return place;
+    return position;
 }
 
 static void count_waits(struct sorting *sorting)
@@ -198,9 +198,9 @@ static bool sort(struct weak *weak, bool by_force)
         least_init(&sorting.spare, n);
     }
     count_waits(&sorting);
-    for (uint32_t place; (place = next_place(&sorting)) != ISO_NONE;) {
-        assert(place < weak->chains.part_count);
-        uint32_t t = sorted[count++] = weak->order.list[place];
+    for (uint32_t position; (position = next_position(&sorting)) != ISO_NONE;) {
+        assert(position < weak->chains.part_count);
+        uint32_t t = sorted[count++] = weak->order.list[position];
         if (weak->chains.next[t] != ISO_NONE)
             release_one(&sorting, weak->chains.next[t], false);
         ISO_EACH(i, weak->order.reader_first, t)
@@ -217,7 +217,7 @@ static bool sort(struct weak *weak, bool by_force)
         for (uint32_t i = 0; i < count; i++)
             weak->order.position[sorted[i]] = i;
     } else {
-        /* weak_order_cycle starts from what is left: those that still wait have no place */
+        /* weak_order_cycle starts from what is left: those that still wait have no position */
         for (uint32_t i = 0; i < count; i++)
             sorting.waits[sorted[i]] = 0;
         for (uint32_t t = 0; t < n; t++)
@@ -261,8 +261,8 @@ static bool input_order_fits(const struct weak *weak)
     return true;
 }
 
-/* By place in their session. */
-static void order_by_place(struct weak *weak)
+/* By position in their session. */
+static void order_by_position(struct weak *weak)
 {
     uint32_t n = weak->history->txns.count;
     uint32_t *first = iso_numbers_zero((size_t)n + 1);
@@ -289,7 +289,7 @@ bool weak_order_propose(struct weak *weak)
         weak->order.position = iso_numbers(n);
     }
     if (!input_order_fits(weak)) {
-        order_by_place(weak);
+        order_by_position(weak);
         return weak_order_sort(weak);
     }
     for (uint32_t t = 0; t < n; t++) {
@@ -342,7 +342,7 @@ static void search_round(struct search *search)
     }
 }
 
-/* One of those without a place that stands on a cycle: back from any of them until one comes
+/* One of those without a position that stands on a cycle: back from any of them until one comes
  * again. */
 static uint32_t find_on_cycle(const struct weak *weak)
 {

@@ -4,13 +4,13 @@
 static void chain_session(struct weak *weak, uint32_t session)
 {
     const struct iso_history *history = weak->history;
-    uint32_t last = ISO_NONE, chain = weak->chains.count, place = 0;
+    uint32_t last = ISO_NONE, chain = weak->chains.count, position = 0;
     ISO_EACH(i, history->sessions.first, session) {
         uint32_t t = history->sessions.order[i];
         if (!weak->chains.part[t] || is_unknown(weak, t))
             continue;
         weak->chains.chain[t] = chain;
-        weak->chains.position[t] = place++;
+        weak->chains.position[t] = position++;
         if (!weak->sessions)
             continue;
         weak->chains.before[t] = last;
@@ -18,7 +18,7 @@ static void chain_session(struct weak *weak, uint32_t session)
             weak->chains.next[last] = t;
         last = t;
     }
-    weak->chains.count += place > 0;
+    weak->chains.count += position > 0;
     last = ISO_NONE;
     ISO_EACH(i, history->sessions.first, session) {
         uint32_t t = history->sessions.order[i];

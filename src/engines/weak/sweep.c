@@ -14,7 +14,7 @@
  *                    follows from the order
  *   mr, wfr          of those that the session (the source's session) read from: its *seen* log
  *
- * A walk between the two places is bounded: where they lie far apart, versions are searched by
+ * A walk between the two positions is bounded: where they lie far apart, versions are searched by
  * session, or by source.
  */
 #if defined(__SSE2__)
@@ -43,7 +43,7 @@ struct rows {
  * once. */
 struct seen {
     uint64_t *name; /* chain, key; ascending */
-    uint32_t *place, *write,
+    uint32_t *position, *write,
         *best; /* best: of those of the name so far, the write that stands last in the order */
     uint32_t count;
 };
@@ -220,21 +220,21 @@ static uint64_t span_name(const struct weak *weak, uint32_t index)
     return (uint64_t)weak->chains.chain[t] << 32 | weak->chains.position[t];
 }
 
-/* How many of a key's writes, from `low` on, come before that place of a chain. */
+/* How many of a key's writes, from `low` on, come before that position of a chain. */
 static uint32_t span_below(const struct weak *weak, uint32_t key, uint32_t low, uint32_t chain,
-                           uint32_t place)
+                           uint32_t position)
 {
     uint32_t high = weak->versions.key_first[key + 1];
-    uint64_t name = (uint64_t)chain << 32 | place;
+    uint64_t name = (uint64_t)chain << 32 | position;
     ISO_BISECT(low, high, middle, span_name(weak, middle) < name);
     return low;
 }
 
-/* The last write of the key in a chain, of its first `places` transactions; ISO_NONE: none. */
-static uint32_t latest_of_chain(struct weak *weak, uint32_t key, uint32_t chain, uint32_t places)
+/* The last write of the key in a chain, of its first `positions` transactions; ISO_NONE: none. */
+static uint32_t latest_of_chain(struct weak *weak, uint32_t key, uint32_t chain, uint32_t positions)
 {
     weak_sweep_spans(weak);
-    uint32_t at = span_below(weak, key, weak->versions.key_first[key], chain, places);
+    uint32_t at = span_below(weak, key, weak->versions.key_first[key], chain, positions);
     if (at == weak->versions.key_first[key])
         return ISO_NONE;
     uint32_t write = weak->versions.span[at - 1];
@@ -344,11 +344,11 @@ static void check_sources(struct sweeping *sweeping, uint32_t t, uint32_t read, 
 
 struct named {
     uint64_t name;
-    uint32_t place, write;
+    uint32_t position, write;
 };
 
-/* Chains one after another, each in the order of places; stable counting sorts by key and by chain
- * then. */
+/* Chains one after another, each in the order of positions; stable counting sorts by key and by
+ * chain then. */
 static void seen_build(struct seen *seen, struct weak *weak)
 {
     uint32_t n = weak->history->txns.count;
@@ -392,7 +392,7 @@ static void seen_build(struct seen *seen, struct weak *weak)
     }
     seen->count = (uint32_t)count;
     seen->name = iso_allocate((count + 1) * sizeof *seen->name);
-    seen->place = iso_numbers(count);
+    seen->position = iso_numbers(count);
     seen->write = iso_numbers(count);
     seen->best = iso_numbers(count);
     for (size_t i = 0; i < count; i++) {
@@ -403,22 +403,22 @@ static void seen_build(struct seen *seen, struct weak *weak)
                 weak->order.position[weak->problem.writes.transaction[best]])
             best = seen->best[i - 1];
         seen->name[i] = item->name;
-        seen->place[i] = item->place;
+        seen->position[i] = item->position;
         seen->write[i] = item->write;
         seen->best[i] = best;
     }
     ISO_FREE_ALL(items, other, first, sorted, stamp);
 }
 
-/* Checks the versions of the key that the first `places` transactions of a chain saw. */
-static void check_seen(struct sweeping *sweeping, uint32_t read, uint32_t chain, uint32_t places)
+/* Checks the versions of the key that the first `positions` transactions of a chain saw. */
+static void check_seen(struct sweeping *sweeping, uint32_t read, uint32_t chain, uint32_t positions)
 {
     const struct seen *seen = &sweeping->seen;
     uint64_t name = (uint64_t)chain << 32 | read_key(sweeping->weak, read);
     uint32_t low = 0, high = seen->count;
     ISO_BISECT(low, high, middle,
                seen->name[middle] < name ||
-                   (seen->name[middle] == name && seen->place[middle] < places));
+                   (seen->name[middle] == name && seen->position[middle] < positions));
     if (low && seen->name[low - 1] == name)
         note_if_behind(sweeping, read, seen->best[low - 1]);
 }
@@ -663,7 +663,7 @@ static void release_sweeping(struct sweeping *sweeping)
     iso_column_free(sweeping->rows.block, sweeping->rows.capacity * sweeping->rows.bytes);
     ISO_FREE_ALL(sweeping->rows.free, sweeping->rows.of, sweeping->rows.left, sweeping->chain_row,
                  sweeping->mark, sweeping->told, sweeping->of_chain, sweeping->seen.name,
-                 sweeping->seen.place, sweeping->seen.write, sweeping->seen.best);
+                 sweeping->seen.position, sweeping->seen.write, sweeping->seen.best);
 }
 
 bool weak_sweep(struct weak *weak)

@@ -9,7 +9,7 @@ struct elle_process {
     iso_atom process;
     bool pending;
     iso_atom tid;
-    uint64_t place, time;
+    uint64_t line, time;
     struct format_mops mops;
 };
 
@@ -72,7 +72,7 @@ static struct elle_process *find_process(struct elle *elle, iso_atom process)
     return &elle->processes[number];
 }
 
-/* Its index in the history; where there is none, its place among the operations, as a text no index
+/* Its index in the history; where there is none, its line among the operations, as a text no index
  * looks like. */
 static iso_atom tid_of(struct elle *elle, const struct elle_operation *operation)
 {
@@ -94,13 +94,13 @@ static enum iso_status refuse(struct elle *elle, const struct elle_operation *op
                               const char *what)
 {
     return iso_error_set(elle->error, ISO_BAD_INPUT, "%s:%llu: %s", elle->path,
-                         (unsigned long long)operation->place, what);
+                         (unsigned long long)operation->line, what);
 }
 
 static void emit(struct elle *elle, const struct format_mops *mops, iso_atom tid, iso_atom session,
-                 uint8_t status, uint64_t place)
+                 uint8_t status, uint64_t line)
 {
-    format_mops_emit(mops, elle->history, tid, session, status, iso_origin(0, place));
+    format_mops_emit(mops, elle->history, tid, session, status, iso_origin(0, line));
 }
 
 /* When the transaction added last began and ended. Only :ok says that it had ended. */
@@ -118,7 +118,7 @@ static void take_without_process(struct elle *elle, const struct elle_operation 
         [ELLE_OK] = ISO_COMMITTED, [ELLE_FAIL] = ISO_ABORTED, [ELLE_INFO] = ISO_UNKNOWN};
     iso_atom tid = tid_of(elle, operation);
     if (operation->type != ELLE_INVOKE)
-        emit(elle, &elle->mops, tid, tid, statuses[operation->type], operation->place);
+        emit(elle, &elle->mops, tid, tid, statuses[operation->type], operation->line);
 }
 
 static enum iso_status take_of_process(struct elle *elle, const struct elle_operation *operation)
@@ -131,7 +131,7 @@ static enum iso_status take_of_process(struct elle *elle, const struct elle_oper
                           "a process invokes before its last operation has completed");
         process->pending = true;
         process->tid = tid;
-        process->place = operation->place;
+        process->line = operation->line;
         process->time = operation->time;
         swap_mops(&process->mops, &elle->mops);
         return ISO_OK;
@@ -147,7 +147,7 @@ static enum iso_status take_of_process(struct elle *elle, const struct elle_oper
              operation->type == ELLE_OK     ? ISO_COMMITTED
              : operation->type == ELLE_FAIL ? ISO_ABORTED
                                             : ISO_UNKNOWN,
-             operation->place);
+             operation->line);
     if (operation->has_value || process->pending)
         set_times(elle, process->pending ? process->time : 0,
                   operation->type == ELLE_OK ? operation->time : 0);
@@ -183,7 +183,7 @@ enum iso_status elle_end(struct elle *elle)
         struct elle_process *process = &elle->processes[i];
         if (!process->pending)
             continue;
-        emit(elle, &process->mops, process->tid, process->process, ISO_UNKNOWN, process->place);
+        emit(elle, &process->mops, process->tid, process->process, ISO_UNKNOWN, process->line);
         set_times(elle, process->time, 0);
     }
     if (elle->history->txns.count)

@@ -26,7 +26,7 @@ struct elle_operation {
     bool other_value;                  /* :value is neither that nor nil */
     uint64_t time;                     /* 1 + nanoseconds; 0: not said */
     iso_atom process, index;           /* index: ISO_ABSENT if there is none */
-    uint64_t place;                    /* line */
+    uint64_t line;                     /* line */
 };
 
 struct elle {

@@ -185,7 +185,7 @@ static enum iso_status read_operation(struct elle_edn_reader *reader)
 {
     struct edn *edn = &reader->edn;
     struct elle_operation operation = {.index = ISO_ABSENT};
-    operation.place = format_line_of(&reader->line, reader->file, edn->token);
+    operation.line = format_line_of(&reader->line, reader->file, edn->token);
     elle_start(&reader->elle);
     bool fine = true;
     while (fine && edn_next(edn) != EDN_CLOSE) {

@@ -155,7 +155,7 @@ static enum iso_status read_operation(struct elle_json_reader *reader)
     struct iso_json_text name;
     struct elle_operation operation = {.index = ISO_ABSENT};
     iso_json_space(json);
-    operation.place = format_line_of(&reader->line, reader->file, json->at);
+    operation.line = format_line_of(&reader->line, reader->file, json->at);
     elle_start(&reader->elle);
     if (iso_json_enter_object(json)) {
         while (iso_json_member(json, &name) && read_member(reader, &name, &operation)) {

@@ -32,9 +32,9 @@ bool plain_says(const struct plain *plain, uint32_t transaction, uint32_t operat
 enum iso_status plain_refuse(const struct iso_history *history, uint32_t transaction,
                              enum iso_format format, const char *what, struct iso_error *error)
 {
-    char place[512];
-    iso_history_location_text(history, transaction, place, sizeof place);
-    return iso_error_set(error, ISO_BAD_INPUT, "%s: %s, which format %s cannot say", place, what,
+    char location[512];
+    iso_history_location_text(history, transaction, location, sizeof location);
+    return iso_error_set(error, ISO_BAD_INPUT, "%s: %s, which format %s cannot say", location, what,
                          iso_format_name(format));
 }
 
@@ -93,9 +93,9 @@ static void check_names(struct plain *plain, unsigned abilities)
         plain->rename_tids |= !is_number(history, history->txns.tid[t], &number);
 }
 
-static void add_place(struct plain *plain, uint32_t transaction, uint32_t session)
+static void add_position(struct plain *plain, uint32_t transaction, uint32_t session)
 {
-    plain->places[plain->place_count++] = (struct plain_place){transaction, session};
+    plain->positions[plain->position_count++] = (struct plain_position){transaction, session};
     plain->session_count = session + 1;
 }
 
@@ -127,19 +127,19 @@ static void set_session(struct plain *plain, uint32_t session, unsigned abilitie
         if (!takes_part(plain, t, abilities) || (unknown && (i < last || stays)))
             continue;
         stays |= unknown;
-        add_place(plain, t, number);
+        add_position(plain, t, number);
     }
 }
 
-static void set_places(struct plain *plain, unsigned abilities, struct iso_history_loss *loss)
+static void set_positions(struct plain *plain, unsigned abilities, struct iso_history_loss *loss)
 {
     const struct iso_history *history = plain->history;
     bool *placed = iso_allocate_zeroed((size_t)history->txns.count + 1, sizeof *placed);
-    plain->places = iso_allocate(((size_t)history->txns.count + 1) * sizeof *plain->places);
+    plain->positions = iso_allocate(((size_t)history->txns.count + 1) * sizeof *plain->positions);
     for (uint32_t s = 0; s < history->sessions.count; s++)
         set_session(plain, s, abilities, loss);
-    for (uint32_t i = 0; i < plain->place_count; i++)
-        placed[plain->places[i].transaction] = true;
+    for (uint32_t i = 0; i < plain->position_count; i++)
+        placed[plain->positions[i].transaction] = true;
     for (uint32_t t = 0; t < history->txns.count; t++) {
         bool unknown = iso_status_of(history, t) == ISO_UNKNOWN;
         loss->unknown += unknown && !takes_part(plain, t, abilities);
@@ -148,7 +148,7 @@ static void set_places(struct plain *plain, unsigned abilities, struct iso_histo
         loss->unknown_as_committed++;
         if (placed[t])
             continue;
-        add_place(plain, t, plain->session_count);
+        add_position(plain, t, plain->session_count);
         loss->unknown_moved++;
     }
     iso_free(placed);
@@ -164,7 +164,7 @@ enum iso_status plain_init(struct plain *plain, const struct iso_history *histor
     enum iso_status status = number_values(plain, format, abilities, error);
     if (status != ISO_OK)
         return status;
-    set_places(plain, abilities, loss);
+    set_positions(plain, abilities, loss);
     loss->renamed_keys = plain->rename_keys ? history->keys.count : 0;
     loss->renamed_values = plain->rename_values ? plain->value_count : 0;
     for (uint32_t t = 0; t < history->txns.count; t++) {
@@ -178,7 +178,7 @@ enum iso_status plain_init(struct plain *plain, const struct iso_history *histor
 void plain_release(struct plain *plain)
 {
     iso_free(plain->initial);
-    iso_free(plain->places);
+    iso_free(plain->positions);
     iso_atom_index_free(plain->values);
 }
 

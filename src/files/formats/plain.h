@@ -14,7 +14,7 @@
 #include "formats/format.h"
 #include "formats/loss.h"
 
-struct plain_place {
+struct plain_position {
     uint32_t transaction, session; /* session: numbered from 0 */
 };
 
@@ -24,8 +24,8 @@ struct plain {
     bool rename_keys, rename_values, rename_tids;
     struct iso_atom_index *values;
     uint32_t value_count;
-    struct plain_place *places; /* session after session, in session order */
-    uint32_t place_count, session_count;
+    struct plain_position *positions; /* session after session, in session order */
+    uint32_t position_count, session_count;
 };
 
 /* The initial value of each key. The caller frees it. */
@@ -60,7 +60,8 @@ bool plain_value(const struct plain *plain, uint32_t operation, uint64_t *number
 bool plain_says(const struct plain *plain, uint32_t transaction, uint32_t operation);
 
 /* True if the place is the first of its session, or the last. */
-static inline bool plain_starts_session(const struct plain *plain, uint32_t place)
+static inline bool plain_starts_session(const struct plain *plain, uint32_t position)
 {
-    return place == 0 || plain->places[place - 1].session != plain->places[place].session;
+    return position == 0 ||
+           plain->positions[position - 1].session != plain->positions[position].session;
 }

@@ -147,9 +147,9 @@ static void add_absent(struct viper_reader *reader, iso_atom from, iso_atom to, 
         return;
     bool *named = iso_allocate_zeroed(end - start, sizeof *named);
     for (uint32_t i = first; i < first + records; i++) {
-        uint32_t place = find_key(reader, reader->mops.items[i].key);
-        if (place >= start && place < end)
-            named[place - start] = true;
+        uint32_t position = find_key(reader, reader->mops.items[i].key);
+        if (position >= start && position < end)
+            named[position - start] = true;
     }
     for (uint32_t i = start; i < end; i++) {
         if (!named[i - start])

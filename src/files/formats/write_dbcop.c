@@ -21,7 +21,7 @@ static void put_header(struct iso_output *output, const struct plain *plain)
     put_number(output, 0);
     put_number(output, plain->session_count);
     put_number(output, plain->history->keys.count);
-    put_number(output, plain->place_count);
+    put_number(output, plain->position_count);
     put_number(output, plain->history->ops.count);
     put_text(output, "converted by isochron");
     put_text(output, "1970-01-01T00:00:00+00:00");
@@ -53,12 +53,12 @@ static void put_transaction(struct iso_output *output, const struct plain *plain
     iso_output_char(output, iso_status_of(history, t) == ISO_ABORTED ? 0 : 1);
 }
 
-static uint64_t session_length(const struct plain *plain, uint32_t place)
+static uint64_t session_length(const struct plain *plain, uint32_t position)
 {
-    uint32_t end = place + 1;
-    while (end < plain->place_count && !plain_starts_session(plain, end))
+    uint32_t end = position + 1;
+    while (end < plain->position_count && !plain_starts_session(plain, end))
         end++;
-    return end - place;
+    return end - position;
 }
 
 enum iso_status write_dbcop(struct iso_history_writer *writer, const struct iso_history *history,
@@ -70,13 +70,13 @@ enum iso_status write_dbcop(struct iso_history_writer *writer, const struct iso_
                    &writer->loss, error);
     if (status == ISO_OK) {
         put_header(writer->output, &plain);
-        for (uint32_t i = 0; i < plain.place_count; i++) {
+        for (uint32_t i = 0; i < plain.position_count; i++) {
             if (plain_starts_session(&plain, i))
                 put_number(writer->output, session_length(&plain, i));
-            put_transaction(writer->output, &plain, plain.places[i].transaction);
+            put_transaction(writer->output, &plain, plain.positions[i].transaction);
         }
-        writer->count += plain.place_count;
-        writer->loss.tids = plain.place_count;
+        writer->count += plain.position_count;
+        writer->loss.tids = plain.position_count;
     }
     plain_release(&plain);
     return status;

@@ -97,12 +97,12 @@ static void put_line(struct elle_writer *writer, uint32_t t, uint32_t process, c
 }
 
 /* The process of the transaction at a place of its session. */
-static uint32_t process_of(struct elle_writer *writer, uint32_t t, uint32_t place)
+static uint32_t process_of(struct elle_writer *writer, uint32_t t, uint32_t position)
 {
     uint32_t session = writer->history->txns.session[t];
     if (iso_status_of(writer->history, t) != ISO_UNKNOWN)
         return session;
-    if (place >= writer->last[session]) {
+    if (position >= writer->last[session]) {
         writer->last[session] = ISO_NONE;
         return session;
     }
@@ -110,12 +110,12 @@ static uint32_t process_of(struct elle_writer *writer, uint32_t t, uint32_t plac
     return writer->processes++;
 }
 
-static void put_transaction(struct elle_writer *writer, uint32_t t, uint32_t place)
+static void put_transaction(struct elle_writer *writer, uint32_t t, uint32_t position)
 {
     static const char *const types[] = {"ok", "fail", "info"};
     const struct iso_history *history = writer->history;
     uint8_t status = iso_status_of(history, t);
-    uint32_t process = process_of(writer, t, place);
+    uint32_t process = process_of(writer, t, position);
     put_line(writer, t, process, "invoke", false, history->txns.begun ? history->txns.begun[t] : 0);
     put_line(writer, t, process, types[status], status == ISO_COMMITTED,
              history->txns.ended ? history->txns.ended[t] : 0);
@@ -172,9 +172,9 @@ static void put_transactions(struct elle_writer *writer)
     find_last(writer);
     iso_output_text(writer->output, writer->json ? "[" : "");
     for (uint32_t i = 0; i < history->txns.count; i++) {
-        uint32_t session = history->txns.session[i], place = writer->next[session]++;
-        put_transaction(writer, history->sessions.order[history->sessions.first[session] + place],
-                        place);
+        uint32_t session = history->txns.session[i], position = writer->next[session]++;
+        put_transaction(
+            writer, history->sessions.order[history->sessions.first[session] + position], position);
     }
     iso_output_text(writer->output, writer->json ? "]\n" : "");
 }

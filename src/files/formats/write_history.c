@@ -173,10 +173,10 @@ static void write_operations(struct iso_output *output, const struct iso_history
 }
 
 /* A snapshot's place in a binlog. */
-static void write_place(struct iso_output *output, uint64_t place)
+static void write_position(struct iso_output *output, uint64_t position)
 {
     char name[ISO_BINLOG_POSITION_MAX];
-    iso_binlog_position_text(place, name);
+    iso_binlog_position_text(position, name);
     LITERAL(output, ",\"snapshot\":\"");
     iso_output_text(output, name);
     iso_output_char(output, '"');
@@ -198,7 +198,7 @@ static void write_native_head(struct iso_output *output, const struct iso_histor
         iso_output_exact(output, history->txns.sno[transaction]);
     }
     if (iso_marks_of(history, transaction) & ISO_MARK_LOG_START)
-        write_place(output, history->txns.sts[transaction]);
+        write_position(output, history->txns.sts[transaction]);
     else if (flags & ISO_HAS_STS)
         write_native_stamp(output, history, ",\"sts\":",
                            stamp_of(history, history->txns.sts[transaction],
@@ -313,14 +313,14 @@ static uint32_t in_session_order(const struct iso_history *history, uint32_t *ne
 static enum iso_status check_timestamps(const struct iso_history *history, uint32_t transaction,
                                         struct iso_error *error)
 {
-    char place[512];
+    char location[512];
     uint8_t missing = (ISO_HAS_STS | ISO_HAS_CTS) & ~history->txns.flags[transaction];
     if (!missing)
         return ISO_OK;
-    iso_history_location_text(history, transaction, place, sizeof place);
+    iso_history_location_text(history, transaction, location, sizeof location);
     return iso_error_set(
         error, ISO_BAD_INPUT,
-        "%s: the transaction has no %s timestamp; TimeKiller's format cannot do without", place,
+        "%s: the transaction has no %s timestamp; TimeKiller's format cannot do without", location,
         missing & ISO_HAS_STS ? "start" : "commit");
 }
 

@@ -118,8 +118,8 @@ static bool find_writes(struct logs *logs)
     struct iso_number_map writes = {0};
     bool unique = true;
     for (int reads = 0; reads < 2; reads++) {
-        for (uint32_t p = 0; p < logs->plain.place_count; p++) {
-            uint32_t t = logs->plain.places[p].transaction;
+        for (uint32_t p = 0; p < logs->plain.position_count; p++) {
+            uint32_t t = logs->plain.positions[p].transaction;
             ISO_EACH(o, history->txns.first_op, t) {
                 uint64_t value;
                 if (iso_kind_writes(history->ops.kind[o]) == reads ||
@@ -138,8 +138,8 @@ static bool find_writes(struct logs *logs)
 static void cobra_prepare(struct logs *logs)
 {
     const struct iso_history *history = logs->plain.history;
-    for (uint32_t p = 0; p < logs->plain.place_count; p++) {
-        uint32_t t = logs->plain.places[p].transaction;
+    for (uint32_t p = 0; p < logs->plain.position_count; p++) {
+        uint32_t t = logs->plain.positions[p].transaction;
         logs->rename_tids |= is_special(plain_tid(&logs->plain, t));
         ISO_EACH(o, history->txns.first_op, t) {
             uint64_t value;
@@ -192,18 +192,19 @@ static void viper_initial(struct logs *logs)
 /* ---- both ---- */
 
 static enum iso_status write_session(struct logs *logs, struct iso_output_directory *directory,
-                                     enum iso_format format, uint32_t *place,
+                                     enum iso_format format, uint32_t *position,
                                      struct iso_error *error)
 {
     char name[32];
-    uint32_t session = logs->plain.places[*place].session;
+    uint32_t session = logs->plain.positions[*position].session;
     snprintf(name, sizeof name, "%c%" PRIu32 ".log", format == ISO_FORMAT_COBRA ? 'T' : 'J',
              session + 1);
     if (iso_output_open(&logs->output, iso_output_directory_file(directory, name), error) != ISO_OK)
         return error->status;
-    for (; *place < logs->plain.place_count && logs->plain.places[*place].session == session;
-         ++*place) {
-        uint32_t t = logs->plain.places[*place].transaction;
+    for (; *position < logs->plain.position_count &&
+           logs->plain.positions[*position].session == session;
+         ++*position) {
+        uint32_t t = logs->plain.positions[*position].transaction;
         format == ISO_FORMAT_COBRA ? cobra_transaction(logs, t) : viper_transaction(logs, t);
     }
     return iso_output_close(&logs->output, error);
@@ -223,12 +224,12 @@ static enum iso_status write_all(struct logs *logs, const char *path, enum iso_f
                                  struct iso_error *error)
 {
     struct iso_output_directory directory;
-    uint32_t place = 0;
+    uint32_t position = 0;
     enum iso_status status = iso_output_directory_open(&directory, path, error);
     if (status == ISO_OK && format == ISO_FORMAT_VIPER)
         status = write_initial(logs, &directory, error);
-    while (status == ISO_OK && place < logs->plain.place_count)
-        status = write_session(logs, &directory, format, &place, error);
+    while (status == ISO_OK && position < logs->plain.position_count)
+        status = write_session(logs, &directory, format, &position, error);
     if (status == ISO_OK)
         return iso_output_directory_close(&directory, error);
     iso_output_directory_discard(&directory);
@@ -252,7 +253,8 @@ enum iso_status iso_history_write_directory(const char *path, enum iso_format fo
         cobra_prepare(&logs);
     if (status == ISO_OK)
         status = write_all(&logs, path, format, error);
-    loss->tids = !cobra || logs.rename_tids || logs.plain.rename_tids ? logs.plain.place_count : 0;
+    loss->tids =
+        !cobra || logs.rename_tids || logs.plain.rename_tids ? logs.plain.position_count : 0;
     iso_free(logs.write_of);
     iso_free(logs.deleted);
     plain_release(&logs.plain);

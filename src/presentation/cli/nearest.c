@@ -83,7 +83,7 @@ const struct cli_option *cli_option_find(const struct cli_command *command, cons
     return option ? option : find_in(cli_common_options, name, length, letter);
 }
 
-enum iso_status cli_wrong_choice(struct app *app, const char *place, const char *text,
+enum iso_status cli_wrong_choice(struct app *app, const char *location, const char *text,
                                  const char *choices)
 {
     const char *names[NAMES_MOST];
@@ -93,7 +93,7 @@ enum iso_status cli_wrong_choice(struct app *app, const char *place, const char 
          word = strtok_r(NULL, "|", &rest))
         names[count++] = word;
     const char *nearest = cli_nearest(text, names, count);
-    iso_error_set(&app->error, ISO_BAD_INPUT, "%s: expected one of %s%s%s%s", place, choices,
+    iso_error_set(&app->error, ISO_BAD_INPUT, "%s: expected one of %s%s%s%s", location, choices,
                   nearest ? "; did you mean " : "", nearest ? nearest : "", nearest ? "?" : "");
     iso_free(copy);
     return app->error.status;

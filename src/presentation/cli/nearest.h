@@ -9,7 +9,7 @@ const char *cli_nearest(const char *text, const char *const *names, size_t count
 
 /* The error "PLACE: expected one of CHOICES", words with bars between, and which of them was
  * probably meant. */
-enum iso_status cli_wrong_choice(struct app *app, const char *place, const char *text,
+enum iso_status cli_wrong_choice(struct app *app, const char *location, const char *text,
                                  const char *choices);
 
 /* The option of a command, or one that all have; NULL: none. */

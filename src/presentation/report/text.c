@@ -179,15 +179,15 @@ static void put_unjudged(struct iso_output *output, const struct iso_verdict *ve
 
 void report_put_stream(struct iso_output *output, const struct iso_history *history)
 {
-    char place[512];
+    char location[512];
     if (history->streamed.writer == ISO_NONE)
         return;
-    iso_history_location_text(history, history->streamed.writer, place, sizeof place);
+    iso_history_location_text(history, history->streamed.writer, location, sizeof location);
     iso_output_format(
         output,
         "  %s: %s stands in the change stream. Join them:\n"
         "  isochron replay --source KIND:TOPIC,cells=true ... --history FILE CAPTURE\n",
-        place,
+        location,
         history->streamed.is_needed ? "what rows had before, and what was written,"
                                     : "the record says which rows it wrote and not what: that");
 }

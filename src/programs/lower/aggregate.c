@@ -89,7 +89,7 @@ static void extreme_of(struct lowering *lowering, const struct folded *folded, u
 }
 
 static struct value fold_up(struct lowering *lowering, const char *name, struct folded *folded,
-                            size_t place)
+                            size_t location)
 {
     uint32_t zero = lower_number(lowering, 0),
              any = lower_any(lowering, folded->matches, folded->count);
@@ -105,7 +105,7 @@ static struct value fold_up(struct lowering *lowering, const char *name, struct 
     }
     value.type = folded->type;
     if (folded->type == TYPE_BOOLEAN || folded->type == TYPE_TEXT)
-        lower_refuse_form(lowering, place, "%s of %s", name, lower_type_name(folded->type));
+        lower_refuse_form(lowering, location, "%s of %s", name, lower_type_name(folded->type));
     if (!folded->count) {
         value = lower_null(lowering);
         value.fails = folded->fails;
@@ -137,23 +137,23 @@ static struct value fold_up(struct lowering *lowering, const char *name, struct 
 struct value lower_aggregate(struct lowering *lowering, const struct scope *scope, const char *name,
                              const PgQuery__FuncCall *node)
 {
-    size_t place = place_of(lowering, node->location);
+    size_t location = location_of(lowering, node->location);
     struct folded folded = {0};
     while (scope && !scope->combos)
         scope = scope->outer;
     if (node->n_agg_order || node->agg_filter || node->over || node->agg_distinct ||
         node->agg_within_group || node->func_variadic ||
         node->n_args != (node->agg_star ? 0u : 1u)) {
-        lower_refuse_form(lowering, place, "%s with DISTINCT, FILTER, ORDER BY or OVER", name);
+        lower_refuse_form(lowering, location, "%s with DISTINCT, FILTER, ORDER BY or OVER", name);
         return lower_null(lowering);
     }
     if (!scope || (node->agg_star && strcmp(name, "count"))) {
-        lower_refuse(lowering, place, "an aggregate cannot stand here");
+        lower_refuse(lowering, location, "an aggregate cannot stand here");
         return lower_null(lowering);
     }
     fold_rows(lowering, scope, node->agg_star ? NULL : node->args[0], &folded);
     struct value value =
-        failed(lowering) ? lower_null(lowering) : fold_up(lowering, name, &folded, place);
+        failed(lowering) ? lower_null(lowering) : fold_up(lowering, name, &folded, location);
     iso_free(folded.matches);
     iso_free(folded.values);
     return value;

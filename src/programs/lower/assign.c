@@ -3,7 +3,7 @@
 
 #include "lower/lower_private.h"
 
-void lower_assign(struct lowering *lowering, uint32_t number, struct value value, uint32_t place)
+void lower_assign(struct lowering *lowering, uint32_t number, struct value value, uint32_t location)
 {
     assert(number < lowering->body.variables.count);
     struct variable *variable = &lowering->body.variables.list[number];
@@ -11,9 +11,9 @@ void lower_assign(struct lowering *lowering, uint32_t number, struct value value
     if (failed(lowering))
         return;
     if (variable->constant)
-        lower_refuse(lowering, place, "\"%s\" is a constant", variable->name);
+        lower_refuse(lowering, location, "\"%s\" is a constant", variable->name);
     if (!lower_types_meet(value.type, variable->type)) {
-        lower_refuse(lowering, place, "\"%s\" is %s, and this is %s", variable->name,
+        lower_refuse(lowering, location, "\"%s\" is %s, and this is %s", variable->name,
                      lower_type_name(variable->type), lower_type_name(value.type));
         return;
     }
@@ -72,5 +72,5 @@ void lower_assign_all(struct lowering *lowering, const struct target *target, st
         values[i] = lower_keep_value(lowering, values[i]);
     for (uint32_t i = 0; i < target->count; i++)
         lower_assign(lowering, target->variables[i], i < count ? values[i] : lower_null(lowering),
-                     target->place);
+                     target->location);
 }

@@ -45,7 +45,7 @@ static bool take(struct body_reader *reader, const char *word)
     return there;
 }
 
-static uint32_t place(const struct body_reader *reader)
+static uint32_t location(const struct body_reader *reader)
 {
     if (reader->at < reader->count)
         return reader->list[reader->at].begin;
@@ -55,7 +55,7 @@ static uint32_t place(const struct body_reader *reader)
 static void need(struct body_reader *reader, const char *word)
 {
     if (!take(reader, word))
-        lower_refuse(reader->lowering, place(reader), "%s was expected here", word);
+        lower_refuse(reader->lowering, location(reader), "%s was expected here", word);
 }
 
 /* A name as PostgreSQL folds it; NULL: none stands here. */
@@ -135,7 +135,7 @@ static void begin(struct body_reader *reader, uint32_t end)
 
 static void refuse_statement(struct body_reader *reader, const char *what)
 {
-    lower_refuse_form(reader->lowering, place(reader), "%s", what);
+    lower_refuse_form(reader->lowering, location(reader), "%s", what);
 }
 
 /* ---- variables ---- */
@@ -152,7 +152,7 @@ uint32_t lower_find_variable(const struct lowering *lowering, const char *name)
 /* The variable whose name stands here; NONE, and refused: there is none. */
 static uint32_t take_variable(struct body_reader *reader)
 {
-    uint32_t at = place(reader);
+    uint32_t at = location(reader);
     char *name = take_name(reader);
     uint32_t variable = name ? lower_find_variable(reader->lowering, name) : NONE;
     if (variable == NONE)
@@ -339,7 +339,7 @@ static void read_if(struct body_reader *reader)
     uint32_t then = find_word(reader, reader->at, WORDS("then"));
     begin(reader, then);
     reader->at++; /* IF or ELSIF */
-    uint32_t at = place(reader);
+    uint32_t at = location(reader);
     uint32_t condition = settle_condition(lowering, take_expression(reader, WORDS("then")), at);
     bool continued = lowering->at.continued;
     uint32_t tag = lowering->at.tag;
@@ -380,7 +380,7 @@ static void read_whens(struct body_reader *reader, const struct value *asked)
     uint32_t at;
     do {
         reader->at++; /* WHEN or a comma */
-        at = place(reader);
+        at = location(reader);
         struct value value = take_expression(reader, WORDS("then", ","));
         if (asked && !failed(lowering))
             value = compare_equal(lowering, *asked, value, at);
@@ -494,7 +494,7 @@ static void read_for(struct body_reader *reader)
     }
     reader->at++;
     bool reverse = take(reader, "reverse");
-    uint32_t at = place(reader);
+    uint32_t at = location(reader);
     struct value from = take_expression(reader, WORDS(".."));
     need(reader, "..");
     struct value to = take_expression(reader, WORDS("by", "loop"));
@@ -573,7 +573,7 @@ static void read_diagnostics(struct body_reader *reader)
     take(reader, "current");
     need(reader, "diagnostics");
     do {
-        uint32_t at = place(reader), variable = take_variable(reader);
+        uint32_t at = location(reader), variable = take_variable(reader);
         if (!take(reader, ":="))
             need(reader, "=");
         if (!take(reader, "row_count"))
@@ -596,7 +596,7 @@ static void read_diagnostics(struct body_reader *reader)
 static void read_assignment(struct body_reader *reader)
 {
     struct lowering *lowering = reader->lowering;
-    uint32_t at = place(reader);
+    uint32_t at = location(reader);
     begin(reader, find_word(reader, reader->at, WORDS(";")));
     uint32_t variable = take_variable(reader);
     reader->at++; /* := or = */
@@ -613,11 +613,11 @@ static uint32_t read_into(struct body_reader *reader, uint32_t at, struct target
     uint32_t statement = reader->at;
     reader->at = at;
     target->given = true;
-    target->place = place(reader);
+    target->location = location(reader);
     target->strict = take(reader, "strict");
     do {
         if (target->count == MOST_COLUMNS)
-            lower_refuse(reader->lowering, place(reader), "more than %d variables behind INTO",
+            lower_refuse(reader->lowering, location(reader), "more than %d variables behind INTO",
                          MOST_COLUMNS);
         uint32_t variable = take_variable(reader);
         if (!failed(reader->lowering))
@@ -731,7 +731,7 @@ static void read_statements(struct body_reader *reader, const char *const *ends)
 {
     struct lowering *lowering = reader->lowering;
     if (++reader->depth > DEEPEST)
-        lower_refuse(lowering, place(reader), "statements nested more than %d deep", DEEPEST);
+        lower_refuse(lowering, location(reader), "statements nested more than %d deep", DEEPEST);
     while (!failed(lowering)) {
         bool over = reader->at >= reader->count;
         if (is(reader, "exception"))

@@ -78,23 +78,24 @@ static void new_values(struct lowering *lowering, const struct change *change,
         uint32_t column = lower_find_column(change->table, target->name);
         if (stays(change, target))
             continue;
-        size_t place = place_of(lowering, target->location);
+        size_t location = location_of(lowering, target->location);
         if (column == NONE || target->n_indirection ||
             target->val->node_case == PG_QUERY__NODE__NODE_MULTI_ASSIGN_REF ||
             target->val->node_case == PG_QUERY__NODE__NODE_SET_TO_DEFAULT) {
             if (column == NONE)
-                lower_refuse(lowering, place, "table \"%s\" has no column \"%s\"",
+                lower_refuse(lowering, location, "table \"%s\" has no column \"%s\"",
                              change->table->name, target->name);
             else
-                lower_refuse_form(lowering, place, "this SET of table \"%s\", column \"%s\"",
+                lower_refuse_form(lowering, location, "this SET of table \"%s\", column \"%s\"",
                                   change->table->name, target->name);
             return;
         }
         if (change->table->columns[column].serial)
-            lower_refuse_form(lowering, place, "UPDATE of the serial column \"%s\"", target->name);
+            lower_refuse_form(lowering, location, "UPDATE of the serial column \"%s\"",
+                              target->name);
         struct value value = lower_expression(lowering, scope, target->val);
         if (failed(lowering) ||
-            !lower_convert(lowering, &change->table->columns[column], &value, place))
+            !lower_convert(lowering, &change->table->columns[column], &value, location))
             return;
         values[column] = value;
         set[column] = true;
@@ -268,9 +269,9 @@ void lower_change(struct lowering *lowering, struct change *change,
     if (!change->table)
         return;
     change->alias = relation->alias ? relation->alias->aliasname : change->table->name;
-    size_t place = place_of(lowering, relation->location);
+    size_t location = location_of(lowering, relation->location);
     if (other)
-        lower_refuse_form(lowering, place, "%s",
+        lower_refuse_form(lowering, location, "%s",
                           change->deletes ? "DELETE with USING or WITH"
                                           : "UPDATE with FROM or WITH");
     if (change->deletes)
@@ -291,10 +292,11 @@ void lower_change(struct lowering *lowering, struct change *change,
                             change->sets[j]->res_target->name) &&
                     !stays(change, change->sets[j]->res_target))
                     lower_refuse_form(lowering,
-                                      place_of(lowering, change->sets[j]->res_target->location),
+                                      location_of(lowering, change->sets[j]->res_target->location),
                                       "UPDATE of a unique column of several rows");
     if (change->target->given && !one)
-        lower_refuse(lowering, change->target->place, "RETURNING of several rows INTO variables");
+        lower_refuse(lowering, change->target->location,
+                     "RETURNING of several rows INTO variables");
     if (change->target->given &&
         lower_limit_returning(lowering, change->target, change->returning_count)) {
         for (size_t i = 0; i < change->returning_count; i++)

@@ -98,7 +98,7 @@ static bool take_argument(struct line *line, enum type type)
     struct lowering *lowering = line->lowering;
     struct argument argument = {TYPE_INT, false, 0, 0};
     skip(line);
-    uint32_t place = byte_of(line);
+    uint32_t location = byte_of(line);
     if (take_word(line, "true") || take_word(line, "false")) {
         argument.type = TYPE_BOOLEAN;
         argument.low = argument.high = line->at[-2] == 'u';
@@ -115,16 +115,16 @@ static bool take_argument(struct line *line, enum type type)
         if (take_sign(line, "..") && !take_number(line, &argument.high))
             lower_refuse(lowering, byte_of(line), "the range's end was expected here");
         if (argument.high < argument.low)
-            lower_refuse(lowering, place, "an empty range");
+            lower_refuse(lowering, location, "an empty range");
         if (type == TYPE_INT && (argument.low < INT32_MIN || argument.high > INT32_MAX))
-            lower_refuse(lowering, place, "out of the range of int");
+            lower_refuse(lowering, location, "out of the range of int");
     } else {
-        lower_refuse(lowering, place,
+        lower_refuse(lowering, location,
                      "a number, a range (1..10), a text, true, false or null was expected here");
     }
     if (!failed(lowering) && !lower_types_meet(argument.type, type))
-        lower_refuse(lowering, place, "this parameter is %s, and this is %s", lower_type_name(type),
-                     lower_type_name(argument.type));
+        lower_refuse(lowering, location, "this parameter is %s, and this is %s",
+                     lower_type_name(type), lower_type_name(argument.type));
     ISO_APPEND(lowering->runs.arguments, argument);
     return !failed(lowering);
 }

@@ -32,7 +32,7 @@ static struct value need_condition(struct lowering *lowering, struct value value
                                    const PgQuery__Node *node)
 {
     if (value.type != TYPE_BOOLEAN && value.type != TYPE_NULL)
-        lower_refuse(lowering, place_of(lowering, lower_location_of(node)),
+        lower_refuse(lowering, location_of(lowering, lower_location_of(node)),
                      "a condition is needed here, this is %s", lower_type_name(value.type));
     value.type = TYPE_BOOLEAN;
     return value;
@@ -65,7 +65,7 @@ static struct value lower_operator(struct lowering *lowering, const struct scope
         {"+", ISO_PROVE_ADD},         {"-", ISO_PROVE_SUBTRACT}, {"*", ISO_PROVE_MULTIPLY},
         {"=", ISO_PROVE_EQUAL},       {"<>", ISO_PROVE_UNEQUAL}, {"<", ISO_PROVE_LESS},
         {"<=", ISO_PROVE_LESS_EQUAL}, {">", ISO_PROVE_GREATER},  {">=", ISO_PROVE_GREATER_EQUAL}};
-    size_t place = place_of(lowering, node->location);
+    size_t location = location_of(lowering, node->location);
     const char *name = node->n_name == 1 ? lower_name_of(node->name[0]) : "";
     for (size_t i = 0; i < sizeof operators / sizeof *operators; i++) {
         enum iso_prove_op op = operators[i].op;
@@ -73,30 +73,30 @@ static struct value lower_operator(struct lowering *lowering, const struct scope
             continue;
         if (!node->lexpr && (op == ISO_PROVE_SUBTRACT || op == ISO_PROVE_ADD))
             return lower_arithmetic(lowering, op, lower_constant(lowering, TYPE_INT, 0),
-                                    lower_expression(lowering, scope, node->rexpr), place);
+                                    lower_expression(lowering, scope, node->rexpr), location);
         if (!node->lexpr)
             break;
         struct value a = lower_expression(lowering, scope, node->lexpr),
                      b = lower_expression(lowering, scope, node->rexpr);
         if (op <= ISO_PROVE_MULTIPLY)
-            return lower_arithmetic(lowering, op, a, b, place);
-        return lower_compare(lowering, op, a, b, place);
+            return lower_arithmetic(lowering, op, a, b, location);
+        return lower_compare(lowering, op, a, b, location);
     }
-    lower_refuse_form(lowering, place, "the operator %s", name);
+    lower_refuse_form(lowering, location, "the operator %s", name);
     return lower_null(lowering);
 }
 
 static struct value lower_between(struct lowering *lowering, const struct scope *scope,
                                   const PgQuery__AExpr *node)
 {
-    size_t place = place_of(lowering, node->location);
+    size_t location = location_of(lowering, node->location);
     const PgQuery__List *bounds = node->rexpr->list;
     struct value value = lower_expression(lowering, scope, node->lexpr);
     struct value low = lower_expression(lowering, scope, bounds->items[0]),
                  high = lower_expression(lowering, scope, bounds->items[1]);
-    value = lower_conjunction(lowering,
-                              lower_compare(lowering, ISO_PROVE_GREATER_EQUAL, value, low, place),
-                              lower_compare(lowering, ISO_PROVE_LESS_EQUAL, value, high, place));
+    value = lower_conjunction(
+        lowering, lower_compare(lowering, ISO_PROVE_GREATER_EQUAL, value, low, location),
+        lower_compare(lowering, ISO_PROVE_LESS_EQUAL, value, high, location));
     return node->kind == PG_QUERY__A__EXPR__KIND__AEXPR_BETWEEN ? value
                                                                 : lower_negation(lowering, value);
 }
@@ -104,7 +104,7 @@ static struct value lower_between(struct lowering *lowering, const struct scope 
 static struct value lower_in(struct lowering *lowering, const struct scope *scope,
                              const PgQuery__AExpr *node)
 {
-    size_t place = place_of(lowering, node->location);
+    size_t location = location_of(lowering, node->location);
     struct value value = lower_expression(lowering, scope, node->lexpr),
                  result = lower_constant(lowering, TYPE_BOOLEAN, 1);
     if (node->rexpr->node_case != PG_QUERY__NODE__NODE_LIST) {
@@ -113,8 +113,8 @@ static struct value lower_in(struct lowering *lowering, const struct scope *scop
     }
     for (size_t i = 0; i < node->rexpr->list->n_items && !failed(lowering); i++) {
         struct value one = lower_expression(lowering, scope, node->rexpr->list->items[i]);
-        result = lower_conjunction(lowering, result,
-                                   lower_compare(lowering, ISO_PROVE_UNEQUAL, value, one, place));
+        result = lower_conjunction(
+            lowering, result, lower_compare(lowering, ISO_PROVE_UNEQUAL, value, one, location));
     }
     bool in = node->n_name && !strcmp(lower_name_of(node->name[0]), "=");
     return in ? lower_negation(lowering, result) : result;
@@ -126,7 +126,7 @@ static struct value lower_distinct(struct lowering *lowering, const struct scope
     struct value a = lower_expression(lowering, scope, node->lexpr),
                  b = lower_expression(lowering, scope, node->rexpr);
     struct value equal =
-        lower_compare(lowering, ISO_PROVE_EQUAL, a, b, place_of(lowering, node->location));
+        lower_compare(lowering, ISO_PROVE_EQUAL, a, b, location_of(lowering, node->location));
     uint32_t same =
         lower_or(lowering, lower_truth(lowering, &equal), lower_and(lowering, a.null, b.null));
     struct value value = lower_boolean(lowering, same);
@@ -152,10 +152,10 @@ static struct value lower_a_expression(struct lowering *lowering, const struct s
     case PG_QUERY__A__EXPR__KIND__AEXPR_LIKE:
     case PG_QUERY__A__EXPR__KIND__AEXPR_ILIKE:
     case PG_QUERY__A__EXPR__KIND__AEXPR_SIMILAR:
-        lower_refuse_form(lowering, place_of(lowering, node->location), "LIKE");
+        lower_refuse_form(lowering, location_of(lowering, node->location), "LIKE");
         break;
     default:
-        lower_refuse_form(lowering, place_of(lowering, node->location),
+        lower_refuse_form(lowering, location_of(lowering, node->location),
                           "this form of an operator (ANY, ALL, NULLIF, SYMMETRIC)");
     }
     return lower_null(lowering);
@@ -183,13 +183,13 @@ static struct value lower_literal(struct lowering *lowering, const PgQuery__ACon
                      !__builtin_add_overflow(number, *at - '0', &number);
         if (digits && number < (int64_t)1 << 61)
             return lower_constant(lowering, TYPE_BIGINT, negative ? -number : number);
-        lower_refuse(lowering, place_of(lowering, node->location),
+        lower_refuse(lowering, location_of(lowering, node->location),
                      "the number %s: only integers of less than 62 bits can be proved",
                      node->fval->fval);
         break;
     }
     default:
-        lower_refuse_form(lowering, place_of(lowering, node->location), "this constant");
+        lower_refuse_form(lowering, location_of(lowering, node->location), "this constant");
     }
     return lower_null(lowering);
 }
@@ -208,10 +208,10 @@ static struct value lower_case(struct lowering *lowering, const struct scope *sc
                      result = lower_expression(lowering, scope, when->result);
         if (node->arg)
             condition = lower_compare(lowering, ISO_PROVE_EQUAL, asked, condition,
-                                      place_of(lowering, when->location));
+                                      location_of(lowering, when->location));
         condition = need_condition(lowering, condition, when->expr);
         if (!lower_types_meet(value.type, result.type))
-            lower_refuse(lowering, place_of(lowering, when->location), "CASE gives %s and %s",
+            lower_refuse(lowering, location_of(lowering, when->location), "CASE gives %s and %s",
                          lower_type_name(value.type), lower_type_name(result.type));
         value = lower_value_choose(lowering, lower_truth(lowering, &condition), result, value);
         value.fails = lower_or(lowering, condition.fails, value.fails);
@@ -227,7 +227,7 @@ static struct value lower_coalesce(struct lowering *lowering, const struct scope
         return first;
     struct value rest = lower_coalesce(lowering, scope, arguments + 1, count - 1);
     if (!lower_types_meet(first.type, rest.type))
-        lower_refuse(lowering, place_of(lowering, lower_location_of(arguments[1])),
+        lower_refuse(lowering, location_of(lowering, lower_location_of(arguments[1])),
                      "COALESCE of %s and %s", lower_type_name(first.type),
                      lower_type_name(rest.type));
     uint32_t fails = first.fails, present = lower_not(lowering, first.null);
@@ -243,7 +243,7 @@ static struct value lower_cast(struct lowering *lowering, const struct scope *sc
     struct value value = lower_expression(lowering, scope, node->arg);
     enum type type = lower_type_of(lowering, node->type_name, NULL);
     if (!lower_types_meet(value.type, type))
-        lower_refuse_form(lowering, place_of(lowering, node->location), "a cast of %s to %s",
+        lower_refuse_form(lowering, location_of(lowering, node->location), "a cast of %s to %s",
                           lower_type_name(value.type), lower_type_name(type));
     if (type == TYPE_INT && value.type == TYPE_BIGINT)
         lower_fit(lowering, &value, TYPE_INT);
@@ -295,12 +295,12 @@ static struct value lower_call(struct lowering *lowering, const struct scope *sc
         return lower_aggregate(lowering, scope, name, node);
     if (!strcmp(name, "abs") && node->n_args == 1 && !node->over) {
         struct value value = lower_expression(lowering, scope, node->args[0]);
-        size_t place = place_of(lowering, node->location);
-        struct value less = lower_arithmetic(lowering, ISO_PROVE_SUBTRACT,
-                                             lower_constant(lowering, value.type, 0), value, place);
-        return lower_more_of(lowering, value, less, true, place);
+        size_t location = location_of(lowering, node->location);
+        struct value less = lower_arithmetic(
+            lowering, ISO_PROVE_SUBTRACT, lower_constant(lowering, value.type, 0), value, location);
+        return lower_more_of(lowering, value, less, true, location);
     }
-    lower_refuse_form(lowering, place_of(lowering, node->location), "the function %s", name);
+    lower_refuse_form(lowering, location_of(lowering, node->location), "the function %s", name);
     return lower_null(lowering);
 }
 
@@ -352,7 +352,7 @@ struct value lower_expression(struct lowering *lowering, const struct scope *sco
             value =
                 lower_more_of(lowering, value, lower_expression(lowering, scope, extreme->args[i]),
                               extreme->op == PG_QUERY__MIN_MAX_OP__IS_GREATEST,
-                              place_of(lowering, extreme->location));
+                              location_of(lowering, extreme->location));
         return value;
     }
     default:

@@ -60,7 +60,7 @@ static bool find_arbiters(struct lowering *lowering, const struct table *table,
     const PgQuery__InferClause *infer = conflict->infer;
     uint32_t quiet = 0;
     if (conflict->action != PG_QUERY__ON_CONFLICT_ACTION__ONCONFLICT_NOTHING) {
-        lower_refuse_form(lowering, place_of(lowering, conflict->location),
+        lower_refuse_form(lowering, location_of(lowering, conflict->location),
                           "ON CONFLICT DO UPDATE");
         return false;
     }
@@ -81,9 +81,10 @@ static bool find_arbiters(struct lowering *lowering, const struct table *table,
         quiet += arbiters[i] && !unique->generated;
     }
     if (infer && infer->where_clause)
-        lower_refuse_form(lowering, place_of(lowering, infer->location), "ON CONFLICT with WHERE");
+        lower_refuse_form(lowering, location_of(lowering, infer->location),
+                          "ON CONFLICT with WHERE");
     if (quiet > 1)
-        lower_refuse(lowering, place_of(lowering, conflict->location),
+        lower_refuse(lowering, location_of(lowering, conflict->location),
                      "ON CONFLICT DO NOTHING with several unique indexes: name the columns of one");
     return !failed(lowering);
 }
@@ -112,12 +113,12 @@ static uint32_t insert_row(struct lowering *lowering, struct table *table,
         struct column *column = &table->columns[columns[i]];
         if (list->items[i]->node_case == PG_QUERY__NODE__NODE_SET_TO_DEFAULT)
             continue;
-        size_t place = place_of(lowering, lower_location_of(list->items[i]));
+        size_t location = location_of(lowering, lower_location_of(list->items[i]));
         if (column->serial)
-            lower_refuse_form(lowering, place, "a value for the serial column \"%s\"",
+            lower_refuse_form(lowering, location, "a value for the serial column \"%s\"",
                               column->name);
         struct value value = lower_expression(lowering, NULL, list->items[i]);
-        if (!failed(lowering) && lower_convert(lowering, column, &value, place))
+        if (!failed(lowering) && lower_convert(lowering, column, &value, location))
             values[columns[i]] = value;
     }
     if (failed(lowering))
@@ -151,20 +152,20 @@ void lower_insert(struct lowering *lowering, const PgQuery__InsertStmt *insert,
     if (!table)
         return;
     if (insert->with_clause || insert->override != PG_QUERY__OVERRIDING_KIND__OVERRIDING_NOT_SET)
-        lower_refuse_form(lowering, place_of(lowering, insert->relation->location),
+        lower_refuse_form(lowering, location_of(lowering, insert->relation->location),
                           "INSERT with WITH or OVERRIDING");
     uint32_t column_count = lower_find_insert_columns(lowering, insert, table, columns);
     const PgQuery__SelectStmt *select =
         insert->select_stmt ? insert->select_stmt->select_stmt : NULL;
     if (!select || !select->n_values_lists)
-        lower_refuse_form(lowering, place_of(lowering, insert->relation->location),
+        lower_refuse_form(lowering, location_of(lowering, insert->relation->location),
                           "INSERT without VALUES");
     if (failed(lowering))
         return;
     if (!lower_limit_returning(lowering, target, insert->n_returning_list))
         return;
     if (target->given && select->n_values_lists != 1)
-        lower_refuse(lowering, target->place, "RETURNING of several rows INTO variables");
+        lower_refuse(lowering, target->location, "RETURNING of several rows INTO variables");
     struct value *values = iso_allocate(sizeof *values * MOST_COLUMNS);
     uint32_t *done = iso_allocate(iso_list_bytes(select->n_values_lists, sizeof *done)), count = 0;
     for (size_t i = 0; i < select->n_values_lists && !failed(lowering); i++)

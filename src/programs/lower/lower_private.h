@@ -79,7 +79,7 @@ struct function {
     char *name;
     struct iso_prove_span span;    /* CREATE FUNCTION */
     uint32_t body_begin, body_end; /* bytes of the file between the dollars */
-    struct iso_sql_tokens tokens;  /* of the body; places are of the file */
+    struct iso_sql_tokens tokens;  /* of the body; locations are of the file */
     ISO_LIST(struct parameter) parameters;
     bool returns; /* a value */
     enum type result;
@@ -196,7 +196,7 @@ struct statement {
     struct iso_prove_span span;
     int64_t delta;  /* a node's location and this are its byte of the file */
     bool continued; /* it has a step already */
-    uint32_t tag;   /* its script's place */
+    uint32_t tag;   /* its script's location */
     ISO_LIST(struct use) uses;
     ISO_LIST(struct hoisted) hoisted;
 };
@@ -221,7 +221,7 @@ struct lowering {
     ISO_LIST(struct table) tables;
     ISO_LIST(struct function) functions;
     struct runs runs;
-    ISO_LIST(char *) texts; /* a text's number is its place */
+    ISO_LIST(char *) texts; /* a text's number is its location */
     ISO_LIST(struct cached_tree) trees;
     bool final;         /* the round that counts */
     uint32_t zero, one; /* expressions of this round; NONE: not made yet */
@@ -238,14 +238,14 @@ static inline bool failed(const struct lowering *lowering)
 __attribute__((format(printf, 3, 4))) void lower_refuse(struct lowering *lowering, size_t byte,
                                                         const char *format, ...);
 /* The byte of a node's location in the file. */
-static inline size_t place_of(const struct lowering *lowering, int32_t location)
+static inline size_t location_of(const struct lowering *lowering, int32_t location)
 {
     return location < 0 ? lowering->at.span.begin : (size_t)(location + lowering->at.delta);
 }
 /* Refuses a construct, which the text names, as outside of the subset of SQL that can be proved. */
 __attribute__((format(printf, 3, 4))) void lower_refuse_form(struct lowering *lowering, size_t byte,
                                                              const char *format, ...);
-/* A node that is not known, by its own place where it has one. */
+/* A node that is not known, by its own location where it has one. */
 void lower_refuse_node(struct lowering *lowering, const PgQuery__Node *node, const char *what);
 /* The first location of a node and of what is below it; -1: none has one. */
 int32_t lower_location_of(const PgQuery__Node *node);
@@ -317,16 +317,17 @@ enum type lower_type_of(struct lowering *lowering, const PgQuery__TypeName *name
 int64_t lower_narrow(__int128 number);
 /* ADD, SUBTRACT or MULTIPLY. */
 struct value lower_arithmetic(struct lowering *lowering, enum iso_prove_op op, struct value a,
-                              struct value b, size_t place);
+                              struct value b, size_t location);
 struct value lower_compare(struct lowering *lowering, enum iso_prove_op op, struct value a,
-                           struct value b, size_t place);
+                           struct value b, size_t location);
 /* a = b */
-struct value compare_equal(struct lowering *lowering, struct value a, struct value b, size_t place);
+struct value compare_equal(struct lowering *lowering, struct value a, struct value b,
+                           size_t location);
 struct value lower_conjunction(struct lowering *lowering, struct value a, struct value b);
 struct value lower_negation(struct lowering *lowering, struct value a);
 /* GREATEST and LEAST pass over NULL. */
 struct value lower_more_of(struct lowering *lowering, struct value a, struct value b, bool greatest,
-                           size_t place);
+                           size_t location);
 
 /* ---- expression.c ---- */
 
@@ -412,10 +413,11 @@ uint32_t lower_add_told_access(struct lowering *lowering, enum iso_prove_step_ki
 /* Where a statement leaves its values: INTO. */
 struct target {
     uint32_t variables[MOST_COLUMNS], count;
-    uint32_t place;
+    uint32_t location;
     bool strict, given;
 };
-void lower_assign(struct lowering *lowering, uint32_t variable, struct value value, uint32_t place);
+void lower_assign(struct lowering *lowering, uint32_t variable, struct value value,
+                  uint32_t location);
 /* All values first, then all variables. */
 void lower_assign_all(struct lowering *lowering, const struct target *target, struct value *values,
                       uint32_t count);
@@ -444,7 +446,7 @@ void lower_row_values(struct lowering *lowering, const struct table *table,
                       const struct value *values, const bool *set, uint32_t *list);
 /* Converts a term to the column's type; false: refused. */
 bool lower_convert(struct lowering *lowering, const struct column *column, struct value *value,
-                   size_t place);
+                   size_t location);
 /* False: RETURNING has more values than there is room for, and was refused. */
 bool lower_limit_returning(struct lowering *lowering, const struct target *target, size_t count);
 /* The values of RETURNING, of a row that is written. */
@@ -493,7 +495,7 @@ uint32_t lower_find_variable(const struct lowering *lowering, const char *name);
 
 /* A statement begins. */
 void lower_begin_script(struct lowering *lowering);
-void lower_note_use(struct lowering *lowering, size_t place, uint32_t variable);
+void lower_note_use(struct lowering *lowering, size_t location, uint32_t variable);
 /* psql's script of a statement: bytes of the file, with the values of psql's variables for those of
  * the function. */
 void lower_put_assignment(struct lowering *lowering, uint32_t variable, uint32_t first,

@@ -12,7 +12,7 @@ struct table *lower_find_table(struct lowering *lowering, const PgQuery__RangeVa
         if (!strcmp(lowering->tables.list[i].name, range->relname) && !*range->catalogname &&
             (!*range->schemaname || !strcmp(range->schemaname, "public")))
             return &lowering->tables.list[i];
-    lower_refuse(lowering, place_of(lowering, range->location),
+    lower_refuse(lowering, location_of(lowering, range->location),
                  "there is no table \"%s\" before this", range->relname);
     return NULL;
 }
@@ -33,7 +33,7 @@ uint32_t lower_find_insert_columns(struct lowering *lowering, const PgQuery__Ins
         const PgQuery__ResTarget *column = insert->cols[i]->res_target;
         columns[column_count] = lower_find_column(table, column->name);
         if (columns[column_count++] == NONE)
-            lower_refuse(lowering, place_of(lowering, column->location),
+            lower_refuse(lowering, location_of(lowering, column->location),
                          "table \"%s\" has no column \"%s\"", table->name, column->name);
     }
     for (; !insert->n_cols && column_count < table->column_count; column_count++)
@@ -134,9 +134,9 @@ struct value lower_reference(struct lowering *lowering, const struct scope *scop
                              const PgQuery__ColumnRef *reference)
 {
     const char *alias, *name;
-    size_t place = place_of(lowering, reference->location);
+    size_t location = location_of(lowering, reference->location);
     if (!lower_names_of(reference, &alias, &name)) {
-        lower_refuse_form(lowering, place, "a name of this form (* or three parts)");
+        lower_refuse_form(lowering, location, "a name of this form (* or three parts)");
         return lower_null(lowering);
     }
     struct named named = {0};
@@ -147,23 +147,23 @@ struct value lower_reference(struct lowering *lowering, const struct scope *scop
     if (lowering->body.function && (!alias || !strcmp(alias, lowering->body.function->name)))
         variable = lower_find_variable(lowering, name);
     if (named.found > 1) {
-        lower_refuse(lowering, place, "column \"%s\" is ambiguous: name its table", name);
+        lower_refuse(lowering, location, "column \"%s\" is ambiguous: name its table", name);
     } else if (named.found && variable != NONE) {
-        lower_refuse(lowering, place,
+        lower_refuse(lowering, location,
                      "\"%s\" is a column and a variable: PostgreSQL refuses that, too", name);
     } else if (named.found) {
         if (found && found->combos)
             lower_refuse(
-                lowering, place,
+                lowering, location,
                 "column \"%s\" beside an aggregate: GROUP BY is not in the subset that can be proved",
                 name);
         else
             return lower_read_column(lowering, named.entry, named.column);
     } else if (variable != NONE) {
-        lower_note_use(lowering, place, variable);
+        lower_note_use(lowering, location, variable);
         return variable_value(lowering, variable);
     } else {
-        lower_refuse(lowering, place, "there is no column or variable \"%s%s%s\"",
+        lower_refuse(lowering, location, "there is no column or variable \"%s%s%s\"",
                      alias ? alias : "", alias ? "." : "", name);
     }
     return lower_null(lowering);
@@ -190,7 +190,7 @@ enum type lower_type_of(struct lowering *lowering, const PgQuery__TypeName *name
                     *serial = types[i].serial;
                 return types[i].type;
             }
-    lower_refuse(lowering, place_of(lowering, name ? name->location : -1),
+    lower_refuse(lowering, location_of(lowering, name ? name->location : -1),
                  "the type %s%s: int, bigint, boolean and text are those that can be proved", last,
                  name && name->n_array_bounds ? "[]" : "");
     return TYPE_INT;

@@ -20,11 +20,11 @@ int64_t lower_narrow(__int128 number)
 }
 
 struct value lower_arithmetic(struct lowering *lowering, enum iso_prove_op op, struct value a,
-                              struct value b, size_t place)
+                              struct value b, size_t location)
 {
     assert(op == ISO_PROVE_ADD || op == ISO_PROVE_SUBTRACT || op == ISO_PROVE_MULTIPLY);
     if (!is_number(&a) || !is_number(&b)) {
-        lower_refuse(lowering, place, "arithmetic with %s and %s", lower_type_name(a.type),
+        lower_refuse(lowering, location, "arithmetic with %s and %s", lower_type_name(a.type),
                      lower_type_name(b.type));
         return lower_null(lowering);
     }
@@ -78,13 +78,13 @@ static int known_order(enum iso_prove_op op, const struct value *a, const struct
 }
 
 struct value lower_compare(struct lowering *lowering, enum iso_prove_op op, struct value a,
-                           struct value b, size_t place)
+                           struct value b, size_t location)
 {
     bool equality = op == ISO_PROVE_EQUAL || op == ISO_PROVE_UNEQUAL;
     if (!lower_types_meet(a.type, b.type) ||
         (!equality && (a.type == TYPE_TEXT || b.type == TYPE_TEXT))) {
         lower_refuse(
-            lowering, place, "a comparison of %s and %s%s", lower_type_name(a.type),
+            lowering, location, "a comparison of %s and %s%s", lower_type_name(a.type),
             lower_type_name(b.type),
             a.type == TYPE_TEXT && b.type == TYPE_TEXT ? ": of texts only equality is known" : "");
         return lower_null(lowering);
@@ -100,9 +100,10 @@ struct value lower_compare(struct lowering *lowering, enum iso_prove_op op, stru
     return value;
 }
 
-struct value compare_equal(struct lowering *lowering, struct value a, struct value b, size_t place)
+struct value compare_equal(struct lowering *lowering, struct value a, struct value b,
+                           size_t location)
 {
-    return lower_compare(lowering, ISO_PROVE_EQUAL, a, b, place);
+    return lower_compare(lowering, ISO_PROVE_EQUAL, a, b, location);
 }
 
 struct value lower_conjunction(struct lowering *lowering, struct value a, struct value b)
@@ -131,10 +132,10 @@ struct value lower_negation(struct lowering *lowering, struct value a)
 
 /* GREATEST and LEAST pass over NULL. */
 struct value lower_more_of(struct lowering *lowering, struct value a, struct value b, bool greatest,
-                           size_t place)
+                           size_t location)
 {
     struct value wins = lower_compare(
-        lowering, greatest ? ISO_PROVE_GREATER_EQUAL : ISO_PROVE_LESS_EQUAL, a, b, place);
+        lowering, greatest ? ISO_PROVE_GREATER_EQUAL : ISO_PROVE_LESS_EQUAL, a, b, location);
     uint32_t first = lower_or(lowering, lower_truth(lowering, &wins),
                               lower_and(lowering, b.null, lower_not(lowering, a.null)));
     struct value value = lower_value_choose(lowering, first, a, b);

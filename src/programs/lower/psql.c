@@ -41,13 +41,14 @@ static uint32_t end_of_name(const struct lowering *lowering, uint32_t at)
     }
 }
 
-void lower_note_use(struct lowering *lowering, size_t place, uint32_t variable)
+void lower_note_use(struct lowering *lowering, size_t location, uint32_t variable)
 {
     for (uint32_t i = 0; i < lowering->at.uses.count; i++)
-        if (lowering->at.uses.list[i].begin == place)
+        if (lowering->at.uses.list[i].begin == location)
             return;
-    ISO_APPEND(lowering->at.uses,
-               (struct use){(uint32_t)place, end_of_name(lowering, (uint32_t)place), variable});
+    ISO_APPEND(
+        lowering->at.uses,
+        (struct use){(uint32_t)location, end_of_name(lowering, (uint32_t)location), variable});
 }
 
 static void put_value(struct lowering *lowering, struct iso_text *text, uint32_t variable)

@@ -47,7 +47,7 @@ static bool add_table(struct lowering *lowering, struct from *from, const PgQuer
     const char *alias = range->alias ? range->alias->aliasname : table->name;
     for (uint32_t i = 0; i < from->entries.count; i++)
         if (!strcmp(from->entries.list[i].alias, alias))
-            lower_refuse(lowering, place_of(lowering, range->location),
+            lower_refuse(lowering, location_of(lowering, range->location),
                          "the name \"%s\" stands twice in this FROM", alias);
     ISO_APPEND(from->entries, (struct entry){alias, table, NONE, NULL});
     return true;
@@ -167,12 +167,12 @@ void lower_choose_rows(struct from *from, const struct combos *combos, uint32_t 
 /* ---- queries as values ---- */
 
 static const PgQuery__Node *only_target(struct lowering *lowering,
-                                        const PgQuery__SelectStmt *select, size_t place)
+                                        const PgQuery__SelectStmt *select, size_t location)
 {
     if (select->n_target_list == 1 &&
         select->target_list[0]->node_case == PG_QUERY__NODE__NODE_RES_TARGET)
         return select->target_list[0]->res_target->val;
-    lower_refuse(lowering, place, "a query as a value has one column");
+    lower_refuse(lowering, location, "a query as a value has one column");
     return NULL;
 }
 
@@ -210,7 +210,7 @@ static struct value any_equal(struct lowering *lowering, const struct scope *sco
         lower_choose_rows(scope->from, combos, i);
         struct value equal = lower_compare(lowering, ISO_PROVE_EQUAL, asked,
                                            lower_expression(lowering, scope, target),
-                                           place_of(lowering, link->location));
+                                           location_of(lowering, link->location));
         truth = lower_or(lowering, truth,
                          lower_and(lowering, combos->matches[i], lower_truth(lowering, &equal)));
         null = lower_or(lowering, null, lower_and(lowering, combos->matches[i], equal.null));
@@ -226,7 +226,7 @@ static struct value query_value(struct lowering *lowering, const struct scope *o
                                 const PgQuery__SubLink *link, const PgQuery__SelectStmt *select,
                                 struct from *from)
 {
-    size_t place = place_of(lowering, link->location);
+    size_t location = location_of(lowering, link->location);
     struct value value = lower_null(lowering);
     struct combos combos;
     if (select->where_clause)
@@ -244,11 +244,11 @@ static struct value query_value(struct lowering *lowering, const struct scope *o
             lower_boolean(lowering, aggregated ? lower_number(lowering, 1)
                                                : lower_any(lowering, combos.matches, combos.count));
     } else {
-        const PgQuery__Node *target = only_target(lowering, select, place);
+        const PgQuery__Node *target = only_target(lowering, select, location);
         if (target && link->sub_link_type == PG_QUERY__SUB_LINK_TYPE__ANY_SUBLINK && !aggregated) {
             value = any_equal(lowering, &scope, &combos, target, link);
         } else if (target && link->sub_link_type == PG_QUERY__SUB_LINK_TYPE__ANY_SUBLINK) {
-            lower_refuse_form(lowering, place, "IN of an aggregate");
+            lower_refuse_form(lowering, location, "IN of an aggregate");
         } else if (target && aggregated) {
             scope.combos = &combos;
             value = lower_expression(lowering, &scope, target);
@@ -264,7 +264,7 @@ static struct value query_value(struct lowering *lowering, const struct scope *o
 struct value lower_query(struct lowering *lowering, const struct scope *outer,
                          const PgQuery__SubLink *link)
 {
-    size_t place = place_of(lowering, link->location);
+    size_t location = location_of(lowering, link->location);
     struct value value = lower_null(lowering);
     bool any = link->sub_link_type == PG_QUERY__SUB_LINK_TYPE__ANY_SUBLINK;
     if ((link->sub_link_type != PG_QUERY__SUB_LINK_TYPE__EXISTS_SUBLINK &&
@@ -272,13 +272,13 @@ struct value lower_query(struct lowering *lowering, const struct scope *outer,
         (any && link->n_oper_name) ||
         link->subselect->node_case != PG_QUERY__NODE__NODE_SELECT_STMT) {
         lower_refuse(
-            lowering, place,
+            lowering, location,
             "this form of a sub-select: EXISTS, IN and a value are those that can be proved");
         return value;
     }
     const PgQuery__SelectStmt *select = link->subselect->select_stmt;
     if (select->n_locking_clause)
-        lower_refuse_form(lowering, place, "FOR UPDATE in a sub-select");
+        lower_refuse_form(lowering, location, "FOR UPDATE in a sub-select");
     if (!lower_is_plain_select(lowering, select))
         return value;
     struct from from = {0};

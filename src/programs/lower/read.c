@@ -22,7 +22,7 @@ static void refuse(struct lowering *lowering, size_t byte, const char *format, v
     if (failed(lowering))
         return;
     vsnprintf(text, sizeof text, format, arguments);
-    iso_sql_place(file->text, byte < file->length ? byte : file->length, &line, &column);
+    iso_sql_location(file->text, byte < file->length ? byte : file->length, &line, &column);
     iso_error_set(lowering->error, ISO_BAD_INPUT, "%s:%u:%u: %.900s%s", file->name, line, column,
                   text, behind);
 }

@@ -24,7 +24,7 @@ enum kind { LOCK_READ, LOCK_ROW, UPDATE_ROW, INDEX, KINDS };
 
 struct change {
     enum kind kind;
-    uint32_t place;    /* a byte of the file: it goes in front of it */
+    uint32_t location; /* a byte of the file: it goes in front of it */
     uint32_t template; /* ISO_NONE: an index */
     char *added, *words;
     char *kept; /* INDEX: the rule that says the same */
@@ -51,21 +51,22 @@ static void add(struct search *search, struct change change, struct iso_text *ad
     iso_text_release(words);
 }
 
-static void put_line(const struct search *search, uint32_t template, uint32_t place,
+static void put_line(const struct search *search, uint32_t template, uint32_t location,
                      struct iso_text *text)
 {
     uint32_t line, column;
-    iso_prove_place(search->program, place, &line, &column);
+    iso_prove_location(search->program, location, &line, &column);
     iso_text_format(text, "line %u, in %s: ", line, search->program->templates.list[template].name);
 }
 
-static bool is_word(const struct search *search, uint32_t place, const char *word)
+static bool is_word(const struct search *search, uint32_t location, const char *word)
 {
-    size_t length = strlen(word), end = place + length;
+    size_t length = strlen(word), end = location + length;
     const char *source = search->program->source;
-    return end < search->program->source_length && !strncasecmp(source + place, word, length) &&
+    return end < search->program->source_length && !strncasecmp(source + location, word, length) &&
            !isalnum((unsigned char)source[end]) && source[end] != '_' &&
-           (!place || (!isalnum((unsigned char)source[place - 1]) && source[place - 1] != '_'));
+           (!location ||
+            (!isalnum((unsigned char)source[location - 1]) && source[location - 1] != '_'));
 }
 
 /* FOR UPDATE behind each SELECT: where SQL has none, for aggregates, reading will refuse it. */
@@ -83,14 +84,15 @@ static void lock_reads(struct search *search, uint32_t template, uint32_t step)
         bool known = false;
         for (uint32_t i = 0; i < search->changes.count; i++)
             known = known || (search->changes.list[i].kind == LOCK_READ &&
-                              search->changes.list[i].place == at->span.end);
+                              search->changes.list[i].location == at->span.end);
         if (known)
             continue;
         iso_text_put(&added, " FOR UPDATE");
         put_line(search, template, at->span.begin, &words);
         iso_prove_put_span(program, &words, at->span);
         iso_text_put(&words, " FOR UPDATE");
-        add(search, (struct change){.kind = LOCK_READ, .place = at->span.end, .template = template},
+        add(search,
+            (struct change){.kind = LOCK_READ, .location = at->span.end, .template = template},
             &added, &words);
     }
 }
@@ -104,9 +106,9 @@ static uint32_t start_of(const struct search *search, uint32_t template)
         step = program->steps.list[step].next;
     if (step == ISO_NONE)
         return ISO_NONE;
-    for (uint32_t place = program->steps.list[step].span.begin; place-- > 0;)
-        if (is_word(search, place, "BEGIN"))
-            return place + 5;
+    for (uint32_t location = program->steps.list[step].span.begin; location-- > 0;)
+        if (is_word(search, location, "BEGIN"))
+            return location + 5;
     return ISO_NONE;
 }
 
@@ -132,7 +134,7 @@ static void claim_rows(struct search *search, uint32_t template, const struct ro
 {
     const struct iso_prove_table *table = rows->table;
     char **parameters = search->program->templates.list[template].local_names;
-    uint32_t place = start_of(search, template), changed = 1;
+    uint32_t location = start_of(search, template), changed = 1;
     for (bool known = true; known && changed < table->columns;
          changed += known) { /* no column of the key, if it can be */
         known = !is_column(table->column_names[changed]);
@@ -140,7 +142,7 @@ static void claim_rows(struct search *search, uint32_t template, const struct ro
             known = known || table->key[i] == changed;
     }
     changed = changed < table->columns ? changed : 1;
-    for (int update = 0; update < 2 && place != ISO_NONE; update++) {
+    for (int update = 0; update < 2 && location != ISO_NONE; update++) {
         struct iso_text added = {0}, words = {0};
         const char *column = table->column_names[changed];
         iso_text_put(&added, " ");
@@ -152,12 +154,12 @@ static void claim_rows(struct search *search, uint32_t template, const struct ro
             iso_text_format(&added, "%s%s = %s", i ? " AND " : " WHERE ",
                             table->column_names[rows->columns[i]], parameters[rows->parameters[i]]);
         iso_text_put(&added, update ? ";" : " FOR UPDATE;");
-        put_line(search, template, place, &words);
+        put_line(search, template, location, &words);
         iso_text_put_bytes(&words, added.bytes + 1, added.used - 2);
         iso_text_put(&words, " behind BEGIN");
         add(search,
             (struct change){
-                .kind = update ? UPDATE_ROW : LOCK_ROW, .place = place, .template = template},
+                .kind = update ? UPDATE_ROW : LOCK_ROW, .location = location, .template = template},
             &added, &words);
     }
 }
@@ -206,14 +208,14 @@ static void arrange(struct search *search, uint32_t template, struct rows *rows,
     assert(at <= rows->count && rows->count <= MOST_COLUMNS && *count <= ARRANGED);
     const struct iso_prove_template *of = &search->program->templates.list[template];
     if (at == rows->count) {
-        uint32_t place = *count;
-        while (place > 0 && list[place - 1].score < rows->score)
-            place--;
-        if (place == ARRANGED)
+        uint32_t location = *count;
+        while (location > 0 && list[location - 1].score < rows->score)
+            location--;
+        if (location == ARRANGED)
             return;
         *count += *count < ARRANGED;
-        memmove(list + place + 1, list + place, (*count - place - 1) * sizeof *list);
-        list[place] = *rows;
+        memmove(list + location + 1, list + location, (*count - location - 1) * sizeof *list);
+        list[location] = *rows;
         return;
     }
     for (uint32_t i = 0; i < of->parameters; i++) {
@@ -270,12 +272,12 @@ static void add_index(struct search *search, const struct iso_prove_table *table
 {
     const struct iso_prove_program *program = search->program;
     struct iso_text added = {0}, words = {0}, rule = {0};
-    struct change change = {.kind = INDEX, .place = table->span.end, .template = ISO_NONE};
+    struct change change = {.kind = INDEX, .location = table->span.end, .template = ISO_NONE};
     uint32_t line, column;
-    while (change.place && change.place < program->source_length &&
-           program->source[change.place - 1] != ';')
-        change.place++;
-    iso_prove_place(program, table->span.begin, &line, &column);
+    while (change.location && change.location < program->source_length &&
+           program->source[change.location - 1] != ';')
+        change.location++;
+    iso_prove_location(program, table->span.begin, &line, &column);
     iso_text_format(&added, " CREATE UNIQUE INDEX ON %s (%s%s%s);", table->name, first,
                     second ? ", " : "", second ? second : "");
     iso_text_format(&words, "line %u: %.*s behind CREATE TABLE", line, (int)added.used - 2,
@@ -350,7 +352,7 @@ static bool holds(struct search *search, const struct iso_text *source, enum iso
     return yes;
 }
 
-/* The text with these changes; those at one place in their order. */
+/* The text with these changes; those at one location in their order. */
 static void change_text(const struct search *search, const uint32_t *chosen, uint32_t count,
                         struct iso_text *source)
 {
@@ -360,7 +362,7 @@ static void change_text(const struct search *search, const uint32_t *chosen, uin
     for (uint32_t to = 0; to <= program->source_length; to++)
         for (uint32_t i = 0; i < count; i++) {
             const struct change *change = &search->changes.list[chosen[i]];
-            if (change->place != to)
+            if (change->location != to)
                 continue;
             iso_text_put_bytes(source, program->source + from, to - from);
             iso_text_put(source, change->added);
@@ -403,13 +405,13 @@ static uint32_t find(struct search *search, enum kind kind, uint32_t most,
         if (search->changes.list[i].kind == kind)
             of[all++] = i;
     for (size = 1; size <= most && size <= all && !yes && !search->timeout; size++) {
-        uint32_t places[TOGETHER] = {0, 1, 2};
+        uint32_t locations[TOGETHER] = {0, 1, 2};
         do {
             for (uint32_t i = 0; i < size; i++)
-                found[i] = of[places[i]];
+                found[i] = of[locations[i]];
             yes = helps(search, found, size, level);
         } while (!yes && ++tried < TRIES && !search->timeout &&
-                 iso_prove_next_choice(places, size, all));
+                 iso_prove_next_choice(locations, size, all));
     }
     iso_free(of);
     return yes ? size - 1 : 0;

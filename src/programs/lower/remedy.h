@@ -1,6 +1,6 @@
 /* Advice that makes a program of SQL hold where it does not, as changes of its text.
  *
- * Each change stands at one place of the file: FOR UPDATE behind a SELECT; at the start of a
+ * Each change stands at one location of the file: FOR UPDATE behind a SELECT; at the start of a
  * function a SELECT .. FOR UPDATE, or an UPDATE that changes nothing, of the row whose key (all its
  * columns) parameters name, of the rows of which they name one column of the key, or of all rows of
  * a table, the narrow ones first; a UNIQUE INDEX behind a CREATE TABLE. Which parameter is meant

@@ -102,10 +102,10 @@ void lower_row_values(struct lowering *lowering, const struct table *table,
 }
 
 bool lower_convert(struct lowering *lowering, const struct column *column, struct value *value,
-                   size_t place)
+                   size_t location)
 {
     if (!lower_types_meet(value->type, column->type)) {
-        lower_refuse(lowering, place, "column \"%s\" is %s, and this is %s", column->name,
+        lower_refuse(lowering, location, "column \"%s\" is %s, and this is %s", column->name,
                      lower_type_name(column->type), lower_type_name(value->type));
         return false;
     }
@@ -118,7 +118,7 @@ bool lower_convert(struct lowering *lowering, const struct column *column, struc
 bool lower_limit_returning(struct lowering *lowering, const struct target *target, size_t count)
 {
     if (target->given && count > MOST_COLUMNS)
-        lower_refuse(lowering, target->place, "RETURNING of more than %d values", MOST_COLUMNS);
+        lower_refuse(lowering, target->location, "RETURNING of more than %d values", MOST_COLUMNS);
     return !failed(lowering);
 }
 

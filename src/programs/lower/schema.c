@@ -8,10 +8,10 @@
 
 /* ---- tables ---- */
 
-static struct unique *add_unique(struct lowering *lowering, struct table *table, size_t place)
+static struct unique *add_unique(struct lowering *lowering, struct table *table, size_t location)
 {
     if (table->uniques.count == MOST_COLUMNS)
-        lower_refuse(lowering, place, "more than %d unique indexes of one table", MOST_COLUMNS);
+        lower_refuse(lowering, location, "more than %d unique indexes of one table", MOST_COLUMNS);
     ISO_APPEND(table->uniques, (struct unique){.table = NONE});
     return &table->uniques.list[table->uniques.count - 1];
 }
@@ -29,13 +29,13 @@ static void name_unique(struct table *table, struct unique *unique, const char *
 }
 
 static void add_key(struct lowering *lowering, struct table *table, struct unique *unique,
-                    const char *name, size_t place)
+                    const char *name, size_t location)
 {
     uint32_t column = lower_find_column(table, name);
     if (column == NONE)
-        lower_refuse(lowering, place, "table \"%s\" has no column \"%s\"", table->name, name);
+        lower_refuse(lowering, location, "table \"%s\" has no column \"%s\"", table->name, name);
     else if (unique->count == MOST_KEY)
-        lower_refuse(lowering, place, "a key of more than %d columns", MOST_KEY);
+        lower_refuse(lowering, location, "a key of more than %d columns", MOST_KEY);
     else
         unique->columns[unique->count++] = column;
 }
@@ -54,11 +54,11 @@ static void finish_unique(struct table *table, struct unique *unique, const char
 static void read_constraint(struct lowering *lowering, struct table *table,
                             const PgQuery__Constraint *constraint, const char *column)
 {
-    size_t place = place_of(lowering, constraint->location);
+    size_t location = location_of(lowering, constraint->location);
     uint32_t number = column ? lower_find_column(table, column) : NONE;
     struct unique *unique;
     if (constraint->deferrable || constraint->initdeferred)
-        lower_refuse_form(lowering, place, "a deferrable constraint");
+        lower_refuse_form(lowering, location, "a deferrable constraint");
     switch ((int)constraint->contype) {
     case PG_QUERY__CONSTR_TYPE__CONSTR_NULL:
         return;
@@ -71,44 +71,45 @@ static void read_constraint(struct lowering *lowering, struct table *table,
     case PG_QUERY__CONSTR_TYPE__CONSTR_PRIMARY:
     case PG_QUERY__CONSTR_TYPE__CONSTR_UNIQUE:
         if (constraint->nulls_not_distinct)
-            lower_refuse_form(lowering, place, "NULLS NOT DISTINCT");
-        unique = add_unique(lowering, table, place);
+            lower_refuse_form(lowering, location, "NULLS NOT DISTINCT");
+        unique = add_unique(lowering, table, location);
         unique->primary = constraint->contype == PG_QUERY__CONSTR_TYPE__CONSTR_PRIMARY;
         if (column)
-            add_key(lowering, table, unique, column, place);
+            add_key(lowering, table, unique, column, location);
         for (size_t i = 0; i < constraint->n_keys; i++)
-            add_key(lowering, table, unique, lower_name_of(constraint->keys[i]), place);
+            add_key(lowering, table, unique, lower_name_of(constraint->keys[i]), location);
         finish_unique(table, unique, constraint->conname);
         return;
     case PG_QUERY__CONSTR_TYPE__CONSTR_FOREIGN:
         if (!lowering->ignored.references)
             lower_refuse(
-                lowering, place,
+                lowering, location,
                 "REFERENCES: not in the subset that can be proved; `--@ ignore references` passes over it");
         return;
     case PG_QUERY__CONSTR_TYPE__CONSTR_DEFAULT:
         if (!lowering->ignored.defaults)
             lower_refuse(
-                lowering, place,
+                lowering, location,
                 "DEFAULT: not in the subset that can be proved; `--@ ignore defaults` passes over it");
         return;
     default:
-        lower_refuse_form(lowering, place, "this constraint (IDENTITY, GENERATED, EXCLUDE, ...)");
+        lower_refuse_form(lowering, location,
+                          "this constraint (IDENTITY, GENERATED, EXCLUDE, ...)");
     }
 }
 
 static void read_column_definition(struct lowering *lowering, struct table *table,
                                    const PgQuery__ColumnDef *definition)
 {
-    size_t place = place_of(lowering, definition->location);
+    size_t location = location_of(lowering, definition->location);
     if (table->column_count == MOST_COLUMNS) {
-        lower_refuse(lowering, place, "more than %d columns", MOST_COLUMNS);
+        lower_refuse(lowering, location, "more than %d columns", MOST_COLUMNS);
         return;
     }
     if (lower_find_column(table, definition->colname) != NONE)
-        lower_refuse(lowering, place, "column \"%s\" stands twice", definition->colname);
+        lower_refuse(lowering, location, "column \"%s\" stands twice", definition->colname);
     if (definition->coll_clause)
-        lower_refuse_form(lowering, place, "COLLATE");
+        lower_refuse_form(lowering, location, "COLLATE");
     struct column *column = &table->columns[table->column_count++];
     *column = (struct column){.flag = NONE, .known = {1, 0}, .grown = {1, 0}, .frozen = {1, 0}};
     column->name = iso_copy_text(definition->colname, strlen(definition->colname));
@@ -121,13 +122,14 @@ static void read_column_definition(struct lowering *lowering, struct table *tabl
 
 static void read_table(struct lowering *lowering, const PgQuery__CreateStmt *create)
 {
-    size_t place = place_of(lowering, create->relation->location);
+    size_t location = location_of(lowering, create->relation->location);
     for (uint32_t i = 0; i < lowering->tables.count; i++)
         if (!strcmp(lowering->tables.list[i].name, create->relation->relname))
-            lower_refuse(lowering, place, "table \"%s\" stands twice", create->relation->relname);
+            lower_refuse(lowering, location, "table \"%s\" stands twice",
+                         create->relation->relname);
     if (create->n_inh_relations || create->partbound || create->partspec || create->of_typename ||
         strcmp(create->relation->relpersistence, "t") == 0)
-        lower_refuse_form(lowering, place,
+        lower_refuse_form(lowering, location,
                           "a table that inherits, is partitioned, typed or temporary");
     if (failed(lowering))
         return;
@@ -142,7 +144,7 @@ static void read_table(struct lowering *lowering, const PgQuery__CreateStmt *cre
             if (column && !pass)
                 read_column_definition(lowering, table, element->column_def);
             else if (!column && element->node_case != PG_QUERY__NODE__NODE_CONSTRAINT)
-                lower_refuse_form(lowering, place, "LIKE in CREATE TABLE");
+                lower_refuse_form(lowering, location, "LIKE in CREATE TABLE");
             else if (!column && pass)
                 read_constraint(lowering, table, element->constraint, NULL);
         }
@@ -155,20 +157,20 @@ static void read_table(struct lowering *lowering, const PgQuery__CreateStmt *cre
 static void read_index(struct lowering *lowering, const PgQuery__IndexStmt *index)
 {
     struct table *table = lower_find_table(lowering, index->relation);
-    size_t place = place_of(lowering, index->relation->location);
+    size_t location = location_of(lowering, index->relation->location);
     if (!table || !index->unique)
         return;
     if (index->where_clause || index->nulls_not_distinct || table->initial_count)
         lower_refuse_form(
-            lowering, place,
+            lowering, location,
             "a unique index with WHERE or NULLS NOT DISTINCT, or behind the first rows");
-    struct unique *unique = add_unique(lowering, table, place);
+    struct unique *unique = add_unique(lowering, table, location);
     for (size_t i = 0; i < index->n_index_params && !failed(lowering); i++) {
         const PgQuery__IndexElem *element = index->index_params[i]->index_elem;
         if (element->expr)
-            lower_refuse_form(lowering, place, "a unique index of an expression");
+            lower_refuse_form(lowering, location, "a unique index of an expression");
         else
-            add_key(lowering, table, unique, element->name, place);
+            add_key(lowering, table, unique, element->name, location);
     }
     finish_unique(table, unique, index->idxname);
 }
@@ -176,7 +178,7 @@ static void read_index(struct lowering *lowering, const PgQuery__IndexStmt *inde
 /* ---- the first rows ---- */
 
 static void check_keys(struct lowering *lowering, const struct table *table, const int64_t *row,
-                       size_t place)
+                       size_t location)
 {
     for (uint32_t i = 0; i < table->uniques.count; i++)
         for (uint32_t other = 0; other < table->initial_count; other++) {
@@ -187,19 +189,19 @@ static void check_keys(struct lowering *lowering, const struct table *table, con
                 same = same && row[column] != INT64_MIN && row[column] == before[column];
             }
             if (same)
-                lower_refuse(lowering, place,
+                lower_refuse(lowering, location,
                              "this row has a key of \"%s\" that stands in a row before it",
                              table->uniques.list[i].name);
         }
 }
 
 static void check_row(struct lowering *lowering, struct table *table, const int64_t *row,
-                      size_t place)
+                      size_t location)
 {
     struct value values[MOST_COLUMNS];
     for (uint32_t i = 0; i < table->column_count; i++) {
         if (row[i] == INT64_MIN && table->columns[i].not_null)
-            lower_refuse(lowering, place, "column \"%s\" is NULL in this row, and NOT NULL",
+            lower_refuse(lowering, location, "column \"%s\" is NULL in this row, and NOT NULL",
                          table->columns[i].name);
         values[i] = lower_null(lowering);
         if (row[i] != INT64_MIN)
@@ -212,28 +214,28 @@ static void check_row(struct lowering *lowering, struct table *table, const int6
     for (uint32_t i = 0; i < table->checks.count && !failed(lowering); i++) {
         struct value value = lower_expression(lowering, &scope, table->checks.list[i]);
         if (lower_or(lowering, lower_truth(lowering, &value), value.null) == NONE)
-            lower_refuse(lowering, place, "this row breaks a CHECK of \"%s\"", table->name);
+            lower_refuse(lowering, location, "this row breaks a CHECK of \"%s\"", table->name);
     }
-    check_keys(lowering, table, row, place);
+    check_keys(lowering, table, row, location);
 }
 
 static void read_row(struct lowering *lowering, struct table *table, const uint32_t *columns,
-                     uint32_t column_count, const PgQuery__List *list, size_t place)
+                     uint32_t column_count, const PgQuery__List *list, size_t location)
 {
     int64_t row[MOST_COLUMNS];
     for (uint32_t i = 0; i < table->column_count; i++)
         row[i] = table->columns[i].serial ? (int64_t)table->initial_count + 1 : INT64_MIN;
     if (list->n_items > column_count)
-        lower_refuse(lowering, place, "this row has more values than columns");
+        lower_refuse(lowering, location, "this row has more values than columns");
     for (size_t i = 0; i < list->n_items && i < column_count && !failed(lowering); i++) {
         const struct column *column = &table->columns[columns[i]];
         if (list->items[i]->node_case == PG_QUERY__NODE__NODE_SET_TO_DEFAULT)
             continue;
         struct value value = lower_expression(lowering, NULL, list->items[i]);
-        size_t here = place_of(lowering, lower_location_of(list->items[i]));
+        size_t here = location_of(lowering, lower_location_of(list->items[i]));
         int64_t null, number;
         bool is_null = lower_constant_of(lowering, value.null, &null) && null;
-        place = here;
+        location = here;
         if (failed(lowering))
             return;
         if (column->serial)
@@ -252,11 +254,11 @@ static void read_row(struct lowering *lowering, struct table *table, const uint3
             row[columns[i]] = is_null ? INT64_MIN : number;
     }
     if (!failed(lowering))
-        check_row(lowering, table, row, place);
+        check_row(lowering, table, row, location);
     if (failed(lowering))
         return;
     if (table->initial_count == MOST_ROWS)
-        lower_refuse(lowering, place, "more than %d rows", MOST_ROWS);
+        lower_refuse(lowering, location, "more than %d rows", MOST_ROWS);
     ISO_RESERVE(table->initial, (table->initial_count + 1) * table->column_count + 1,
                 table->initial_capacity);
     for (uint32_t i = 0; i < table->column_count; i++) {
@@ -273,16 +275,16 @@ static void read_rows(struct lowering *lowering, const PgQuery__InsertStmt *inse
     uint32_t columns[MOST_COLUMNS];
     if (!table)
         return;
-    size_t place = place_of(lowering, insert->relation->location);
+    size_t location = location_of(lowering, insert->relation->location);
     const PgQuery__SelectStmt *select =
         insert->select_stmt ? insert->select_stmt->select_stmt : NULL;
     if (!select || !select->n_values_lists || insert->on_conflict_clause ||
         insert->n_returning_list || insert->with_clause ||
         insert->override != PG_QUERY__OVERRIDING_KIND__OVERRIDING_NOT_SET)
-        lower_refuse_form(lowering, place, "the first rows come by INSERT INTO ... VALUES");
+        lower_refuse_form(lowering, location, "the first rows come by INSERT INTO ... VALUES");
     uint32_t column_count = lower_find_insert_columns(lowering, insert, table, columns);
     for (size_t i = 0; !failed(lowering) && i < select->n_values_lists; i++)
-        read_row(lowering, table, columns, column_count, select->values_lists[i]->list, place);
+        read_row(lowering, table, columns, column_count, select->values_lists[i]->list, location);
 }
 
 /* ---- functions ---- */
@@ -320,12 +322,13 @@ static void read_parameters(struct lowering *lowering, struct function *function
 {
     for (size_t i = 0; i < create->n_parameters && !failed(lowering); i++) {
         const PgQuery__FunctionParameter *parameter = create->parameters[i]->function_parameter;
-        size_t place = place_of(lowering, parameter->arg_type ? parameter->arg_type->location : -1);
+        size_t location =
+            location_of(lowering, parameter->arg_type ? parameter->arg_type->location : -1);
         if ((parameter->mode != PG_QUERY__FUNCTION_PARAMETER_MODE__FUNC_PARAM_IN &&
              parameter->mode != PG_QUERY__FUNCTION_PARAMETER_MODE__FUNC_PARAM_DEFAULT) ||
             !*parameter->name || parameter->defexpr)
             lower_refuse_form(
-                lowering, place,
+                lowering, location,
                 "a parameter that is OUT, VARIADIC, without a name or with a DEFAULT");
         enum type type = lower_type_of(lowering, parameter->arg_type, NULL);
         ISO_APPEND(
@@ -354,12 +357,12 @@ static void read_function(struct lowering *lowering, const PgQuery__CreateFuncti
         else if (strcmp(option->defname, "as") && strcmp(option->defname, "volatility") &&
                  strcmp(option->defname, "security") && strcmp(option->defname, "parallel") &&
                  strcmp(option->defname, "leakproof") && strcmp(option->defname, "cost"))
-            lower_refuse_form(lowering, place_of(lowering, option->location),
+            lower_refuse_form(lowering, location_of(lowering, option->location),
                               "the option %s of a function", option->defname);
         else if (!strcmp(option->defname, "volatility") && option->arg &&
                  strcmp(lower_name_of(option->arg), "volatile"))
             lower_refuse(
-                lowering, place_of(lowering, option->location),
+                lowering, location_of(lowering, option->location),
                 "a function that is %s: its statements would share a snapshot; VOLATILE is in the subset that can be proved",
                 lower_name_of(option->arg));
     }

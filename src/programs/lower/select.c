@@ -135,7 +135,7 @@ static void select_from(struct lowering *lowering, const PgQuery__SelectStmt *se
     if (target->given && !target->strict && !aggregated && from->entries.count &&
         !lower_finds_one_row(lowering, from))
         lower_refuse(
-            lowering, target->place,
+            lowering, target->location,
             "INTO of a query that may find several rows, of which one is taken in no order: "
             "a condition that fixes a key, an aggregate or STRICT is needed");
     if (aggregated && locks)

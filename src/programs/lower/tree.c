@@ -13,7 +13,7 @@ void lower_each_node(const ProtobufCMessage *message,
         return;
     for (unsigned i = 0; i < message->descriptor->n_fields; i++) {
         const ProtobufCFieldDescriptor *field = &message->descriptor->fields[i];
-        const char *place = (const char *)message + field->offset;
+        const char *location = (const char *)message + field->offset;
         const void *quantifier = (const char *)message + field->quantifier_offset;
         if (field->type != PROTOBUF_C_TYPE_MESSAGE)
             continue;
@@ -23,7 +23,7 @@ void lower_each_node(const ProtobufCMessage *message,
         bool repeated = field->label == PROTOBUF_C_LABEL_REPEATED;
         size_t count = repeated ? *(const size_t *)quantifier : 1;
         ProtobufCMessage *const *list =
-            repeated ? *(ProtobufCMessage *const *const *)place : (const void *)place;
+            repeated ? *(ProtobufCMessage *const *const *)location : (const void *)location;
         for (size_t j = 0; j < count; j++)
             if (list[j])
                 lower_each_node(list[j], visit, with);
@@ -40,13 +40,13 @@ static int32_t location_below(const ProtobufCMessage *message)
     return -1;
 }
 
-struct first_place {
+struct first_location {
     int32_t location;
 };
 
 static bool take_place(void *with, const PgQuery__Node *node)
 {
-    struct first_place *first = with;
+    struct first_location *first = with;
     int32_t found = -1;
     for (unsigned i = 0; i < node->base.descriptor->n_fields; i++) {
         const ProtobufCFieldDescriptor *field = &node->base.descriptor->fields[i];
@@ -61,7 +61,7 @@ static bool take_place(void *with, const PgQuery__Node *node)
 
 int32_t lower_location_of(const PgQuery__Node *node)
 {
-    struct first_place first = {-1};
+    struct first_location first = {-1};
     if (node)
         lower_each_node(&node->base, take_place, &first);
     return first.location;
@@ -69,7 +69,7 @@ int32_t lower_location_of(const PgQuery__Node *node)
 
 void lower_refuse_node(struct lowering *lowering, const PgQuery__Node *node, const char *what)
 {
-    lower_refuse_form(lowering, place_of(lowering, lower_location_of(node)), "%s", what);
+    lower_refuse_form(lowering, location_of(lowering, lower_location_of(node)), "%s", what);
 }
 
 const char *lower_name_of(const PgQuery__Node *string)

@@ -117,7 +117,7 @@ static void find_candidates(struct search *search)
 
 /* ---- trying ---- */
 
-/* The place that names a step: its template, a step before it, or the step around it. */
+/* The location that names a step: its template, a step before it, or the step around it. */
 static uint32_t *link_to(struct iso_prove_program *program, uint32_t template, uint32_t step)
 {
     if (program->templates.list[template].block == step)
@@ -293,7 +293,7 @@ static void put_remedy(const struct iso_prove_program *program,
 {
     const struct iso_prove_table *table = &program->tables.list[remedy->table];
     uint32_t line, column;
-    iso_prove_place(program, program->steps.list[remedy->step].span.begin, &line, &column);
+    iso_prove_location(program, program->steps.list[remedy->step].span.begin, &line, &column);
     iso_text_format(text, "%s %s", remedy->update ? "update" : "lock", table->name);
     if (remedy->index == ISO_NONE)
         iso_text_put(text, table->rows > 1 ? " (all its cells)" : "");

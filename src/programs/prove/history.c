@@ -99,18 +99,20 @@ static void put_operations(struct writing *writing, uint32_t instance)
 
 /* pc and psi can be judged by timestamps, too: commits by the order, snapshots by what they
  * have. */
-static void put_times(struct writing *writing, uint32_t instance, uint32_t place)
+static void put_times(struct writing *writing, uint32_t instance, uint32_t location)
 {
     const struct iso_prove_execution *execution = writing->execution;
     uint32_t seen = 0;
-    for (uint32_t i = 0; i < place; i++)
+    for (uint32_t i = 0; i < location; i++)
         if (execution->visible[execution->order[i] * execution->count + instance] &&
             !execution->aborted[execution->order[i]])
             seen = i + 1;
     if (execution->level == ISO_PROVE_PC)
-        iso_text_format(writing->text, ",\"sts\":%u,\"cts\":%u", 10 * seen + 5, 10 * (place + 1));
+        iso_text_format(writing->text, ",\"sts\":%u,\"cts\":%u", 10 * seen + 5,
+                        10 * (location + 1));
     else if (execution->level == ISO_PROVE_PSI)
-        iso_text_format(writing->text, ",\"sts\":%u,\"cts\":%u", 10 * place + 9, 10 * (place + 1));
+        iso_text_format(writing->text, ",\"sts\":%u,\"cts\":%u", 10 * location + 9,
+                        10 * (location + 1));
 }
 
 static void put_observer(struct writing *writing)
@@ -118,12 +120,15 @@ static void put_observer(struct writing *writing)
     const struct iso_prove_execution *execution = writing->execution;
     const struct iso_prove_program *program = execution->program;
     bool moment = program->rules.list[execution->rule].kind == ISO_PROVE_INVARIANT;
-    uint32_t place = execution->count;
+    uint32_t location = execution->count;
     for (uint32_t i = execution->count; moment && i-- > 0;)
-        place = execution->moment[execution->order[i]] && place == execution->count ? i + 1 : place;
+        location = execution->moment[execution->order[i]] && location == execution->count
+                       ? i + 1
+                       : location;
     iso_text_put(writing->text, "{\"tid\":\"observer\",\"sid\":\"observer\"");
     if (execution->level == ISO_PROVE_PC)
-        iso_text_format(writing->text, ",\"sts\":%u,\"cts\":%u", 10 * place + 5, 10 * place + 6);
+        iso_text_format(writing->text, ",\"sts\":%u,\"cts\":%u", 10 * location + 5,
+                        10 * location + 6);
     else if (execution->level == ISO_PROVE_PSI)
         iso_text_format(writing->text, ",\"sts\":%u,\"cts\":%u", 10 * execution->count + 15,
                         10 * execution->count + 16);

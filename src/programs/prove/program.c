@@ -213,8 +213,8 @@ void iso_prove_append(struct iso_prove_program *program, struct iso_prove_block 
     block->last = step;
 }
 
-void iso_prove_place(const struct iso_prove_program *program, uint32_t byte, uint32_t *line,
-                     uint32_t *column)
+void iso_prove_location(const struct iso_prove_program *program, uint32_t byte, uint32_t *line,
+                        uint32_t *column)
 {
     *line = *column = 1;
     for (uint32_t i = 0; i < byte && i < program->source_length; i++) {
@@ -229,7 +229,7 @@ static void say(const struct iso_prove_program *program, struct iso_prove_span s
                 const char *format, va_list list, char *line, size_t size)
 {
     uint32_t row, column;
-    iso_prove_place(program, span.begin, &row, &column);
+    iso_prove_location(program, span.begin, &row, &column);
     int used = snprintf(line, size, "%.300s:%u:%u: ", program->file, row, column);
     vsnprintf(line + used, size - (size_t)used, format, list);
 }

@@ -116,7 +116,8 @@ struct iso_prove_step {
                               `value` to `bound` */
     uint32_t table, index; /* WRITE, LOCK */
     uint32_t where;        /* WRITE, LOCK: or none */
-    uint32_t first_value;  /* WRITE: one place in `values` for each column: an expression, or none:
+    uint32_t
+        first_value; /* WRITE: one location in `values` for each column: an expression, or none:
                               it stays */
     uint32_t block, otherwise; /* IF, FOR: the first step of each; or none */
     uint32_t tag; /* the front end's own (which statement of SQL this is); ISO_NONE at first */
@@ -184,7 +185,7 @@ struct iso_prove_program {
     char *source; /* its text */
     size_t source_length;
     bool sql;
-    bool has_odd_names; /* a variable has a name that psql has no place for */
+    bool has_odd_names; /* a variable has a name that psql has no location for */
     bool frees_keys;    /* some unique key is freed by one statement and inserted by another */
     ISO_LIST(struct iso_prove_expression) expressions;
     ISO_LIST(struct iso_prove_step) steps;
@@ -271,8 +272,8 @@ iso_prove_table_of(const struct iso_prove_program *program, uint32_t cell)
 }
 
 /* Line and column of a byte of the file, from 1; columns are bytes. */
-void iso_prove_place(const struct iso_prove_program *program, uint32_t byte, uint32_t *line,
-                     uint32_t *column);
+void iso_prove_location(const struct iso_prove_program *program, uint32_t byte, uint32_t *line,
+                        uint32_t *column);
 
 /* "FILE:LINE:COLUMN: " and the text as bad input. Returns ISO_BAD_INPUT. */
 __attribute__((format(printf, 4, 5))) enum iso_status

@@ -133,7 +133,7 @@ static void warn_outside(struct prover *prover, struct prove_system *system,
             if (outside->term == FALSE_TERM ||
                 prove_question_ask(&question, &outside->term, 1) != ISO_SOLVER_TRUE)
                 continue;
-            iso_prove_place(prover->program, outside->span.begin, &line, &column);
+            iso_prove_location(prover->program, outside->span.begin, &line, &column);
             iso_text_format(&text, "%s:%u:%u: the index of ", prover->program->file, line, column);
             iso_prove_put_span(prover->program, &text, outside->span);
             iso_text_put(&text, " can be out of range: it then reads 0 and writes nothing");

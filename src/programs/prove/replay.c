@@ -71,7 +71,7 @@ struct replay {
     struct iso_prove_execution *execution;
     const struct iso_prove_program *program;
     struct outcome *outcomes; /* by instance */
-    uint32_t *place;          /* by instance: where in the order */
+    uint32_t *position;       /* by instance: where in the order */
     const char *wrong;
     enum reader reader;
     uint32_t instance;
@@ -98,7 +98,7 @@ static bool is_seen(const struct replay *replay, uint32_t writer, bool newest)
 {
     const struct iso_prove_execution *execution = replay->execution;
     if (newest)
-        return replay->place[writer] < replay->place[replay->instance];
+        return replay->position[writer] < replay->position[replay->instance];
     if (execution->level == ISO_PROVE_RC)
         return replay->seen[writer];
     return execution->visible[writer * execution->count + replay->instance];
@@ -108,7 +108,7 @@ static bool is_seen(const struct replay *replay, uint32_t writer, bool newest)
 static uint32_t last_writer(const struct replay *replay, uint32_t cell, bool newest)
 {
     const struct iso_prove_execution *execution = replay->execution;
-    for (uint32_t i = replay->place[replay->instance]; i-- > 0;) {
+    for (uint32_t i = replay->position[replay->instance]; i-- > 0;) {
         uint32_t writer = execution->order[i];
         if (replay->outcomes[writer].wrote[cell] && is_seen(replay, writer, newest))
             return writer;
@@ -256,10 +256,10 @@ static void run_claim(struct replay *replay, const struct iso_prove_step *step)
         own->claimed[cell] = true;
         uint32_t from = ISO_NONE;
         for (uint32_t i = 0; i < execution->count; i++)
-            if (replay->place[i] < replay->place[replay->instance] &&
+            if (replay->position[i] < replay->position[replay->instance] &&
                 replay->outcomes[i].claimed[cell]) {
                 replay->sees[i] = true;
-                from = from == ISO_NONE || replay->place[i] > replay->place[from] ? i : from;
+                from = from == ISO_NONE || replay->position[i] > replay->position[from] ? i : from;
             }
         event(replay,
               (struct iso_prove_event){.kind = ISO_PROVE_CLAIMS, .cell = cell, .from = from});
@@ -378,11 +378,11 @@ static void start_seeing(struct replay *replay)
     memset(replay->sees, 0, count * sizeof *replay->sees);
     for (uint32_t i = 0; i < count; i++)
         if (prove_before(replay->program, i, replay->instance) && !execution->aborted[i] &&
-            replay->place[i] + 1 > last)
-            last = replay->place[i] + 1;
+            replay->position[i] + 1 > last)
+            last = replay->position[i] + 1;
     for (uint32_t i = 0; i < count; i++)
         replay->sees[i] =
-            replay->place[i] < last || prove_before(replay->program, i, replay->instance);
+            replay->position[i] < last || prove_before(replay->program, i, replay->instance);
 }
 
 static void run_instance(struct replay *replay, uint32_t number)
@@ -416,7 +416,7 @@ static void run_instance(struct replay *replay, uint32_t number)
 
 static bool comes_before(const struct replay *replay, uint32_t i, uint32_t j)
 {
-    return replay->place[i] < replay->place[j];
+    return replay->position[i] < replay->position[j];
 }
 
 static const char *check_order(struct replay *replay)
@@ -424,11 +424,11 @@ static const char *check_order(struct replay *replay)
     const struct iso_prove_execution *execution = replay->execution;
     uint32_t count = execution->count;
     for (uint32_t i = 0; i < count; i++)
-        replay->place[i] = ISO_NONE;
+        replay->position[i] = ISO_NONE;
     for (uint32_t i = 0; i < count; i++) {
-        if (execution->order[i] >= count || replay->place[execution->order[i]] != ISO_NONE)
+        if (execution->order[i] >= count || replay->position[execution->order[i]] != ISO_NONE)
             return "the order is none";
-        replay->place[execution->order[i]] = i;
+        replay->position[execution->order[i]] = i;
     }
     for (uint32_t i = 0; i < count; i++)
         for (uint32_t j = 0; j < count; j++) {
@@ -605,7 +605,7 @@ const char *iso_prove_replay(struct iso_prove_execution *execution)
     uint32_t count = execution->count, cells = execution->program->cells;
     execution->events.count = 0;
     execution->rule = ISO_NONE;
-    replay.place = iso_allocate_zeroed(count + 1, sizeof *replay.place);
+    replay.position = iso_allocate_zeroed(count + 1, sizeof *replay.position);
     replay.outcomes = iso_allocate_zeroed(count + 1, sizeof *replay.outcomes);
     replay.seen = iso_allocate_zeroed(count + 1, sizeof *replay.seen);
     replay.sees = iso_allocate_zeroed(count + 1, sizeof *replay.sees);
@@ -634,6 +634,6 @@ const char *iso_prove_replay(struct iso_prove_execution *execution)
     for (uint32_t i = 0; i < count; i++)
         ISO_FREE_ALL(replay.outcomes[i].wrote, replay.outcomes[i].claimed,
                      replay.outcomes[i].values);
-    ISO_FREE_ALL(replay.outcomes, replay.place, replay.seen, replay.sees);
+    ISO_FREE_ALL(replay.outcomes, replay.position, replay.seen, replay.sees);
     return wrong;
 }

@@ -24,11 +24,11 @@ void iso_prove_put_levels(const bool *levels, struct iso_text *text)
         iso_text_put(text, "none of those asked");
 }
 
-static void put_place(const struct iso_prove_program *program, struct iso_text *text,
-                      struct iso_prove_span span)
+static void put_location(const struct iso_prove_program *program, struct iso_text *text,
+                         struct iso_prove_span span)
 {
     uint32_t line, column;
-    iso_prove_place(program, span.begin, &line, &column);
+    iso_prove_location(program, span.begin, &line, &column);
     iso_text_format(text, "%s:%u:%u", program->file, line, column);
 }
 
@@ -160,9 +160,9 @@ void iso_prove_put_rule(const struct iso_prove_execution *execution, struct iso_
     iso_prove_put_span(execution->program, text, rule->span);
 }
 
-void iso_prove_put_rule_place(const struct iso_prove_execution *execution, struct iso_text *text)
+void iso_prove_put_rule_location(const struct iso_prove_execution *execution, struct iso_text *text)
 {
-    put_place(execution->program, text, execution->program->rules.list[execution->rule].span);
+    put_location(execution->program, text, execution->program->rules.list[execution->rule].span);
 }
 
 static void put_violation(const struct iso_prove_execution *execution, struct iso_text *text)
@@ -170,7 +170,7 @@ static void put_violation(const struct iso_prove_execution *execution, struct is
     iso_text_format(text, "\nviolated at %s: ", iso_prove_level_name(execution->level));
     iso_prove_put_rule(execution, text);
     iso_text_put(text, " (");
-    iso_prove_put_rule_place(execution, text);
+    iso_prove_put_rule_location(execution, text);
     iso_text_put(text, ")\n");
     put_inputs(execution, text);
     put_schedule(execution, text);
@@ -257,7 +257,7 @@ static void put_line(const struct iso_prove_program *program, struct iso_text *t
                      struct iso_prove_span span)
 {
     uint32_t line, column;
-    iso_prove_place(program, span.begin, &line, &column);
+    iso_prove_location(program, span.begin, &line, &column);
     iso_text_format(text, "\"line\":%u,\"column\":%u", line, column);
 }
 

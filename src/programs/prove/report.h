@@ -20,8 +20,8 @@ void iso_prove_put_scope(const struct iso_prove_program *program,
 void iso_prove_put_levels(const bool *levels, struct iso_text *text); /* "ser, rc" */
 void iso_prove_put_rule(const struct iso_prove_execution *execution,
                         struct iso_text *text); /* "invariant x >= 0" */
-void iso_prove_put_rule_place(const struct iso_prove_execution *execution,
-                              struct iso_text *text); /* "f.iso:4:11" */
+void iso_prove_put_rule_location(const struct iso_prove_execution *execution,
+                                 struct iso_text *text); /* "f.iso:4:11" */
 
 /* ", sees T1, T2" */
 void iso_prove_put_sees(const struct iso_prove_execution *execution, uint32_t instance,

@@ -5,10 +5,10 @@
 struct making {
     struct iso_prove_schedule *schedule;
     const struct iso_prove_execution *execution;
-    uint32_t *place; /* by instance: in the order */
-    uint32_t *next;  /* by instance: its next event, which begins a statement */
-    uint32_t *end;   /* by instance: where its events end */
-    uint32_t *after; /* by instance: how many of the order have committed when its next statement
+    uint32_t *position; /* by instance: in the order */
+    uint32_t *next;     /* by instance: its next event, which begins a statement */
+    uint32_t *end;      /* by instance: where its events end */
+    uint32_t *after;    /* by instance: how many of the order have committed when its next statement
                         begins, or more */
 };
 
@@ -24,8 +24,8 @@ static uint32_t position(const struct making *making, const bool *seen, uint32_t
     uint32_t last = 0;
     for (uint32_t i = 0; i < making->execution->count; i++)
         if (seen[(size_t)i * stride] && !making->execution->aborted[i] &&
-            making->place[i] + 1 > last)
-            last = making->place[i] + 1;
+            making->position[i] + 1 > last)
+            last = making->position[i] + 1;
     return last;
 }
 
@@ -35,7 +35,7 @@ static uint32_t position_of(const struct making *making, uint32_t instance)
 {
     const struct iso_prove_execution *execution = making->execution;
     const struct iso_prove_event *event = &execution->events.list[making->next[instance]];
-    uint32_t stands = making->place[instance];
+    uint32_t stands = making->position[instance];
     if (execution->level == ISO_PROVE_RC)
         stands = event->seen ? position(making, event->seen, 1) : making->after[instance];
     else if (making->schedule->timeline)
@@ -53,11 +53,11 @@ static void run_statement(struct making *making, uint32_t instance, uint32_t her
     for (uint32_t i = first; i < end; i++)
         if (iso_prove_level_conflicts(making->execution->level) &&
             events[i].kind == ISO_PROVE_CLAIMS && events[i].from != ISO_NONE &&
-            making->place[events[i].from] >= making->after[instance]) {
+            making->position[events[i].from] >= making->after[instance]) {
             waits_for = events[i].from;
-            making->after[instance] = making->place[waits_for] + 1;
+            making->after[instance] = making->position[waits_for] + 1;
         }
-    /* A step without a place in the file (a declaration of SQL) is nothing to show. */
+    /* A step without a position in the file (a declaration of SQL) is nothing to show. */
     if (making->execution->program->steps.list[events[first].step].span.end)
         add(making, (struct iso_prove_item){.kind = ISO_PROVE_STATEMENT,
                                             .instance = instance,
@@ -94,19 +94,19 @@ void iso_prove_schedule_init(struct iso_prove_schedule *schedule,
     *schedule =
         (struct iso_prove_schedule){.timeline = level == ISO_PROVE_SER || level == ISO_PROVE_SI ||
                                                 level == ISO_PROVE_PC || level == ISO_PROVE_RC};
-    making.place = iso_allocate_zeroed(count + 1, sizeof *making.place);
+    making.position = iso_allocate_zeroed(count + 1, sizeof *making.position);
     making.next = iso_allocate_zeroed(count + 1, sizeof *making.next);
     making.end = iso_allocate_zeroed(count + 1, sizeof *making.end);
     making.after = iso_allocate_zeroed(count + 1, sizeof *making.after);
     for (uint32_t i = 0; i < count; i++)
-        making.place[execution->order[i]] = i;
+        making.position[execution->order[i]] = i;
     for (uint32_t i = execution->events.count; i-- > 0;) {
         uint32_t instance = execution->events.list[i].instance;
         making.next[instance] = i;
         making.end[instance] = making.end[instance] ? making.end[instance] : i + 1;
     }
     make(&making);
-    ISO_FREE_ALL(making.place, making.next, making.end, making.after);
+    ISO_FREE_ALL(making.position, making.next, making.end, making.after);
 }
 
 void iso_prove_schedule_release(struct iso_prove_schedule *schedule)

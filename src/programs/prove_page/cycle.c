@@ -10,7 +10,7 @@ struct graph {
     ISO_LIST(struct prove_page_edge) edges;
     bool *known;     /* [(from * nodes + to) * 4 + kind]: there is such an edge */
     bool *wrote;     /* [instance * cells + cell], of those that committed */
-    uint32_t *first; /* by node and one more: its edges' places in `leaving` */
+    uint32_t *first; /* by node and one more: its edges' positions in `leaving` */
     uint32_t *leaving;
 };
 

@@ -79,17 +79,17 @@ static void put_item_words(struct page *page, const struct iso_prove_execution *
 
 /* Where who looks stands: behind the last commit that it sees, if there is a time line; else at the
  * end. */
-static uint32_t verdict_place(const struct iso_prove_execution *execution,
-                              const struct iso_prove_schedule *schedule)
+static uint32_t verdict_position(const struct iso_prove_execution *execution,
+                                 const struct iso_prove_schedule *schedule)
 {
-    uint32_t place = schedule->count;
+    uint32_t position = schedule->count;
     if (!schedule->timeline ||
         execution->program->rules.list[execution->rule].kind != ISO_PROVE_INVARIANT)
-        return place;
-    while (place > 0 && !(schedule->list[place - 1].kind == ISO_PROVE_COMMITS &&
-                          execution->moment[schedule->list[place - 1].instance]))
-        place--;
-    return place;
+        return position;
+    while (position > 0 && !(schedule->list[position - 1].kind == ISO_PROVE_COMMITS &&
+                             execution->moment[schedule->list[position - 1].instance]))
+        position--;
+    return position;
 }
 
 /* One arrow from each who wrote what the statement reads. */
@@ -123,7 +123,7 @@ static void fill_sequence(struct page *page, const struct iso_prove_execution *e
     uint32_t *lanes = iso_allocate((execution->count + 1) * sizeof *lanes);
     uint32_t *ends = iso_allocate((execution->count + 1) * sizeof *ends); /* rows */
     struct iso_text name = {0};
-    uint32_t verdict = verdict_place(execution, schedule);
+    uint32_t verdict = verdict_position(execution, schedule);
     bool moment = page->program->rules.list[execution->rule].kind == ISO_PROVE_INVARIANT;
     for (uint32_t i = 0; i < execution->count; i++)
         ends[i] = ISO_NONE;
@@ -343,7 +343,7 @@ static void put_violation(struct page *page, const struct iso_prove_execution *e
     iso_text_format(page->text, "<summary><span class=\"kind\">%s</span>", name);
     iso_prove_put_rule(execution, &page->words);
     put_words(page, "", " is broken</summary>\n");
-    iso_prove_put_rule_place(execution, &page->words);
+    iso_prove_put_rule_location(execution, &page->words);
     put_words(page, "<p class=\"dim\">", "</p>\n");
     put_calls(page, execution);
     put_statements(page, execution);

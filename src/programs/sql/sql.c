@@ -10,7 +10,7 @@
 
 /* ---- faults ---- */
 
-void iso_sql_place(const char *text, size_t byte, uint32_t *line, uint32_t *column)
+void iso_sql_location(const char *text, size_t byte, uint32_t *line, uint32_t *column)
 {
     const char *at = text, *end = text + byte, *found;
     *line = 1;
@@ -25,7 +25,7 @@ static bool fail(struct iso_sql_fault *fault, const char *text, size_t length, s
                  const char *message)
 {
     fault->byte = byte < length ? byte : length;
-    iso_sql_place(text, fault->byte, &fault->line, &fault->column);
+    iso_sql_location(text, fault->byte, &fault->line, &fault->column);
     size_t used = 0;
     /* One line, whatever the text quotes. */
     for (; message[used] && used < ISO_SQL_FAULT_TEXT - 1; used++)
@@ -217,9 +217,9 @@ static bool shallow(const char *text, size_t length, struct iso_sql_fault *fault
         return true;
     bool fine = scan(&tokens, text, length, fault);
     if (fine) {
-        uint32_t place = too_deep(&tokens);
-        if (place < tokens.count)
-            fine = fail(fault, text, length, tokens.list[place].begin, "nested too deeply");
+        uint32_t location = too_deep(&tokens);
+        if (location < tokens.count)
+            fine = fail(fault, text, length, tokens.list[location].begin, "nested too deeply");
     }
     iso_sql_tokens_release(&tokens);
     return fine;

@@ -43,7 +43,7 @@ struct iso_sql_fault {
 };
 
 /* Line and column of a byte, from 1; columns are bytes. */
-void iso_sql_place(const char *text, size_t byte, uint32_t *line, uint32_t *column);
+void iso_sql_location(const char *text, size_t byte, uint32_t *line, uint32_t *column);
 
 /* ---- trees ---- */
 
@@ -67,7 +67,7 @@ void iso_sql_statement(const char *text, size_t length, const PgQuery__RawStmt *
                        size_t *begin, size_t *end);
 
 /* Compiles the PL/pgSQL functions that the text creates, as CREATE FUNCTION does: syntax, declared
- * variables, labels. Places are lines only, and of the first function that is wrong. */
+ * variables, labels. Locations are lines only, and of the first function that is wrong. */
 bool iso_sql_check_functions(const char *text, size_t length, struct iso_sql_fault *fault);
 
 /* ---- tokens ---- */

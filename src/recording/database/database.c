@@ -20,7 +20,7 @@ struct iso_database {
 void database_rows_clear(struct database_rows *rows, uint32_t columns)
 {
     rows->bytes.used = 0;
-    rows->place_count = 0;
+    rows->offset_count = 0;
     rows->rows = 0;
     rows->columns = columns;
     rows->affected = 0;
@@ -28,8 +28,8 @@ void database_rows_clear(struct database_rows *rows, uint32_t columns)
 
 void database_rows_add(struct database_rows *rows, const char *bytes, size_t size)
 {
-    ISO_GROW(rows->places, rows->place_count, rows->place_capacity);
-    rows->places[rows->place_count++] = bytes ? rows->bytes.used : SIZE_MAX;
+    ISO_GROW(rows->offsets, rows->offset_count, rows->offset_capacity);
+    rows->offsets[rows->offset_count++] = bytes ? rows->bytes.used : SIZE_MAX;
     if (!bytes)
         return;
     iso_text_put_bytes(&rows->bytes, bytes, size);
@@ -116,7 +116,7 @@ void iso_database_close(struct iso_database *database)
     if (database->connection)
         database->driver->close(database->connection);
     iso_text_release(&database->rows.bytes);
-    iso_free(database->rows.places);
+    iso_free(database->rows.offsets);
     iso_free(database->version);
     iso_free(database);
 }
@@ -214,10 +214,10 @@ uint64_t iso_database_affected(const struct iso_database *database)
     return database->rows.affected;
 }
 
-static const char *text_at(const struct database_rows *rows, size_t place)
+static const char *text_at(const struct database_rows *rows, size_t offset)
 {
-    assert(place < rows->place_count);
-    return rows->places[place] == SIZE_MAX ? NULL : rows->bytes.bytes + rows->places[place];
+    assert(offset < rows->offset_count);
+    return rows->offsets[offset] == SIZE_MAX ? NULL : rows->bytes.bytes + rows->offsets[offset];
 }
 
 const char *iso_database_value(const struct iso_database *database, uint32_t row, uint32_t column)

@@ -14,8 +14,8 @@ struct database_address {
 /* Rows of the last statement: texts one behind the other, and where each begins. */
 struct database_rows {
     struct iso_text bytes;
-    size_t *places; /* into it: columns first, then values by row; SIZE_MAX: NULL */
-    size_t place_count, place_capacity;
+    size_t *offsets; /* into it: columns first, then values by row; SIZE_MAX: NULL */
+    size_t offset_count, offset_capacity;
     uint32_t rows, columns;
     uint64_t affected;
 };

@@ -14,8 +14,8 @@ static enum plan_reason find_relations(struct plan_table *table, const struct ca
                                        bool *has_user_types)
 {
     const struct catalog_table *candidate;
-    uint32_t place = 0, count = 0;
-    while ((candidate = catalog_next_named(catalog, table->schema, table->name, &place))) {
+    uint32_t position = 0, count = 0;
+    while ((candidate = catalog_next_named(catalog, table->schema, table->name, &position))) {
         if (!candidate->is_plain)
             return REASON_TABLE;
         *has_user_types |= candidate->has_user_types;
@@ -38,11 +38,11 @@ static bool is_column(const struct plan_statement *statement, const struct catal
     bool is_of_table = false, is_builtin = false;
     for (uint32_t i = 0; i < statement->table_count; i++) {
         const struct plan_table *table = &statement->tables[i];
-        uint32_t place = 0;
+        uint32_t position = 0;
         if (strcmp(table->alias, use->qualifier))
             continue;
         is_of_table = true;
-        while ((candidate = catalog_next_named(catalog, table->schema, table->name, &place))) {
+        while ((candidate = catalog_next_named(catalog, table->schema, table->name, &position))) {
             is_builtin |= catalog_is_system(candidate);
             if (!catalog_is_system(candidate) && !catalog_column_named(candidate, use->name) &&
                 !is_system_column(use->name))
@@ -63,7 +63,7 @@ static enum plan_reason agrees(struct plan_statement *statement, const struct ca
                  [PLAN_USE_OPERATOR] = {REASON_OPERATOR, 'o'},
                  [PLAN_USE_TYPE] = {REASON_TYPE, 't'}};
     bool has_user_types = false;
-    uint32_t place = 0;
+    uint32_t position = 0;
     for (uint32_t i = 0; i < statement->table_count; i++) {
         statement->agreed_detail = statement->tables[i].name;
         if (find_relations(&statement->tables[i], catalog, &has_user_types))
@@ -74,7 +74,7 @@ static enum plan_reason agrees(struct plan_statement *statement, const struct ca
         statement->agreed_detail = use->name;
         if (use->kind == PLAN_USE_COLUMN && !is_column(statement, catalog, use))
             return REASON_FUNCTION;
-        if (use->kind == PLAN_USE_WITH && catalog_next_named(catalog, "", use->name, &place))
+        if (use->kind == PLAN_USE_WITH && catalog_next_named(catalog, "", use->name, &position))
             return REASON_TABLE;
         if (use->kind < PLAN_USE_COLUMN &&
             is_shadowed(catalog, kinds[use->kind].kind, use->name, has_user_types))

@@ -213,10 +213,10 @@ void catalog_end(struct catalog *catalog)
 }
 
 const struct catalog_table *catalog_next_named(const struct catalog *catalog, const char *schema,
-                                               const char *name, uint32_t *place)
+                                               const char *name, uint32_t *position)
 {
-    uint32_t low = *place, high = catalog ? catalog->count : 0;
-    while (!*place && low < high) {
+    uint32_t low = *position, high = catalog ? catalog->count : 0;
+    while (!*position && low < high) {
         uint32_t middle = (low + high) / 2;
         if (strcmp(catalog->tables[catalog->by_name[middle]].name, name) < 0)
             low = middle + 1;
@@ -227,7 +227,7 @@ const struct catalog_table *catalog_next_named(const struct catalog *catalog, co
         const struct catalog_table *table = &catalog->tables[catalog->by_name[low]];
         if (strcmp(table->name, name))
             return NULL;
-        *place = low + 1;
+        *position = low + 1;
         if (!*schema || !strcmp(table->schema, schema))
             return table;
     }

@@ -138,7 +138,7 @@ const struct catalog_table *catalog_find(const struct catalog *catalog, uint32_t
 /* The next relation of that name, from a place that begins with 0; schema "": of each. NULL: no
  * other. */
 const struct catalog_table *catalog_next_named(const struct catalog *catalog, const char *schema,
-                                               const char *name, uint32_t *place);
+                                               const char *name, uint32_t *position);
 bool catalog_is_system(const struct catalog_table *table);
 const struct catalog_shadow *catalog_find_shadow(const struct catalog *catalog, char kind,
                                                  const char *name);

@@ -20,16 +20,16 @@ static bool is_plain_name(const char *name)
 
 void catalog_use(struct catalog *catalog, const char *name, struct catalog_names *names)
 {
-    uint32_t place = 0;
+    uint32_t position = 0;
     pthread_mutex_lock(&catalog->lock);
-    while (place < catalog->used_count && strcmp(catalog->used[place], name))
-        place++;
-    if (place == CATALOG_NAMES || !is_plain_name(name)) {
+    while (position < catalog->used_count && strcmp(catalog->used[position], name))
+        position++;
+    if (position == CATALOG_NAMES || !is_plain_name(name)) {
         catalog->uses_all = names->all = true;
     } else {
-        if (place == catalog->used_count)
+        if (position == catalog->used_count)
             catalog->used[catalog->used_count++] = iso_copy_text(name, strlen(name));
-        names->bits[place / 64] |= UINT64_C(1) << place % 64;
+        names->bits[position / 64] |= UINT64_C(1) << position % 64;
     }
     pthread_mutex_unlock(&catalog->lock);
 }
@@ -38,7 +38,7 @@ static uint64_t generation_of(const struct catalog *catalog, const char *name)
 {
     const struct catalog_table *table;
     uint64_t sum = 0;
-    for (uint32_t place = 0; (table = catalog_next_named(catalog, "", name, &place));)
+    for (uint32_t position = 0; (table = catalog_next_named(catalog, "", name, &position));)
         sum += table->generation;
     return sum;
 }
@@ -67,11 +67,11 @@ void catalog_put_check(struct catalog *catalog, struct iso_text *query,
 }
 
 static const char *used_name(struct catalog *catalog, const struct catalog_names *names,
-                             uint32_t place)
+                             uint32_t position)
 {
     pthread_mutex_lock(&catalog->lock);
-    bool is_of = place < catalog->used_count && names->bits[place / 64] >> place % 64 & 1;
-    const char *name = is_of ? catalog->used[place] : NULL;
+    bool is_of = position < catalog->used_count && names->bits[position / 64] >> position % 64 & 1;
+    const char *name = is_of ? catalog->used[position] : NULL;
     pthread_mutex_unlock(&catalog->lock);
     return name;
 }

@@ -11,12 +11,12 @@ static struct value parameter_value(const struct statement_input *input, int num
 {
     struct value value = {.kind = VALUE_UNKNOWN};
     if (number >= TEMPLATE_FIRST) {
-        uint32_t place = (uint32_t)(number - TEMPLATE_FIRST);
-        if (place >= input->constants->count ||
-            input->constants->list[place].kind == CONSTANT_OPAQUE)
+        uint32_t position = (uint32_t)(number - TEMPLATE_FIRST);
+        if (position >= input->constants->count ||
+            input->constants->list[position].kind == CONSTANT_OPAQUE)
             return value;
-        const struct constant *constant = &input->constants->list[place];
-        const char *text = input->constants->values.bytes + constant->place;
+        const struct constant *constant = &input->constants->list[position];
+        const char *text = input->constants->values.bytes + constant->position;
         if (strlen(text) != constant->length) /* a zero byte within */
             return value;
         return (struct value){.kind = constant->kind == CONSTANT_NUMBER ? VALUE_NUMBER : VALUE_TEXT,
@@ -29,7 +29,7 @@ static struct value parameter_value(const struct statement_input *input, int num
         value.kind = VALUE_NULL;
     else if (parameter->is_known)
         value = (struct value){.kind = VALUE_TEXT,
-                               .text = input->parameters->values.bytes + parameter->place,
+                               .text = input->parameters->values.bytes + parameter->position,
                                .type = parameter->type};
     return value;
 }

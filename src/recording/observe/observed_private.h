@@ -91,7 +91,7 @@ enum question {
 struct entry {
     enum entry_kind kind;
     enum question own; /* a message of ours */
-    uint32_t place;    /* of a simple query: which of its statements */
+    uint32_t position; /* of a simple query: which of its statements */
     struct text *text; /* QUERY, PARSE */
     /* the message's body, of those that are looked at when they are answered */
     struct iso_text bytes;
@@ -242,7 +242,7 @@ void observed_drop_portals(struct observed *observed);
 
 /* queue.c */
 struct entry *observed_head(struct observed *observed); /* NULL: nothing is to be answered */
-struct entry *observed_at(struct observed *observed, uint32_t place);
+struct entry *observed_at(struct observed *observed, uint32_t position);
 struct entry *observed_push(struct observed *observed, enum entry_kind kind, enum question own);
 void observed_keep_body(struct observed *observed, struct entry *entry,
                         const struct wire_piece *piece);
@@ -269,7 +269,7 @@ void observed_forget_savepoints(struct observed *observed, uint32_t from);
 
 /* statement.c */
 /* A statement begins: its first answer is there. */
-void observed_begin_statement(struct observed *observed, struct text *text, uint32_t place,
+void observed_begin_statement(struct observed *observed, struct text *text, uint32_t position,
                               struct portal *portal);
 /* `is_told`: they were described for this execution, so that tables' numbers are what its names
  * mean. */

@@ -11,11 +11,11 @@ struct entry *observed_head(struct observed *observed)
     return observed->pending.count ? &observed->pending.entries[observed->pending.first] : NULL;
 }
 
-struct entry *observed_at(struct observed *observed, uint32_t place)
+struct entry *observed_at(struct observed *observed, uint32_t position)
 {
-    assert(place < observed->pending.count);
+    assert(position < observed->pending.count);
     return &observed->pending
-                .entries[(observed->pending.first + place) % observed->pending.capacity];
+                .entries[(observed->pending.first + position) % observed->pending.capacity];
 }
 
 struct entry *observed_push(struct observed *observed, enum entry_kind kind, enum question own)
@@ -33,7 +33,7 @@ struct entry *observed_push(struct observed *observed, enum entry_kind kind, enu
     struct entry *entry = observed_at(observed, observed->pending.count++);
     entry->kind = kind;
     entry->own = own;
-    entry->place = 0;
+    entry->position = 0;
     entry->text = NULL;
     entry->bytes.used = entry->cost = 0;
     if (observed->pending.count > QUEUE_MOST)

@@ -65,9 +65,9 @@ static void reserve_source(struct reading *reading)
 
 uint32_t reading_put_text(struct iso_text *text, const char *string)
 {
-    uint32_t place = (uint32_t)text->used;
+    uint32_t position = (uint32_t)text->used;
     iso_text_put_bytes(text, string, strlen(string) + 1);
-    return place;
+    return position;
 }
 
 static int field_of(const struct result_fields *fields, uint32_t table, int16_t column)
@@ -110,7 +110,7 @@ static bool find_key(struct reading *reading, const struct statement_input *inpu
         if (source->parts[i].field < 0) {
             if (!demands->has[i] || demands->twice)
                 return false;
-            source->parts[i].place =
+            source->parts[i].position =
                 reading_put_text(&reading->texts, reading_text_of(&demands->values[i]));
         }
     }
@@ -284,8 +284,8 @@ static bool may_be_taken(const struct statement_input *input)
     const struct catalog_table *candidate;
     for (uint32_t i = 0; i < input->statement->table_count; i++) {
         const struct plan_table *known = &input->statement->tables[i];
-        for (uint32_t place = 0;
-             (candidate = catalog_next_named(input->catalog, known->schema, known->name, &place));)
+        for (uint32_t position = 0; (candidate = catalog_next_named(input->catalog, known->schema,
+                                                                    known->name, &position));)
             if (candidate->is_taken)
                 return true;
     }

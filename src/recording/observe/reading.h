@@ -40,8 +40,8 @@ struct result_fields {
 /* A parameter that was bound. */
 struct parameter {
     bool is_null, is_known;
-    uint32_t type;  /* that it was declared to have; 0: what the server finds */
-    uint32_t place; /* in `values` */
+    uint32_t type;     /* that it was declared to have; 0: what the server finds */
+    uint32_t position; /* in `values` */
 };
 
 struct parameters {
@@ -74,8 +74,8 @@ enum reading_mode {
 };
 
 struct reading_part {
-    int field;      /* of the result; -1: a fixed value */
-    uint32_t place; /* in `texts` */
+    int field;         /* of the result; -1: a fixed value */
+    uint32_t position; /* in `texts` */
     uint32_t type;
 };
 

@@ -6,7 +6,7 @@ enum { CELL_UNKNOWN, CELL_NULL, CELL_TEXT };
 
 struct cell {
     int kind;
-    size_t place;
+    size_t position;
 };
 
 static bool read_cells(struct reading *reading, struct wire_cursor row, struct cell *cells)
@@ -42,12 +42,12 @@ static bool put_key(const struct reading *reading, const struct reading_source *
     for (uint32_t i = 0; i < table->key_count; i++) {
         const struct reading_part *part = &source->parts[i];
         if (part->field < 0) {
-            parts[i] = reading->texts.bytes + part->place;
+            parts[i] = reading->texts.bytes + part->position;
             continue;
         }
         const struct cell *cell = &cells[part->field];
         *is_absent |= cell->kind == CELL_NULL;
-        parts[i] = reading->values.bytes ? reading->values.bytes + cell->place : "";
+        parts[i] = reading->values.bytes ? reading->values.bytes + cell->position : "";
         if (cell->kind != CELL_TEXT || !pg_key_part(part->type, parts[i]))
             return false;
     }
@@ -63,7 +63,7 @@ static size_t gather_cells(const struct reading *reading, const struct reading_s
         if (cell->kind == CELL_UNKNOWN)
             continue;
         names[count] = source->cells[i].name;
-        values[count++] = cell->kind == CELL_NULL ? NULL : reading->values.bytes + cell->place;
+        values[count++] = cell->kind == CELL_NULL ? NULL : reading->values.bytes + cell->position;
     }
     return count;
 }
@@ -102,7 +102,7 @@ static bool record_aggregates(struct reading *reading, const struct cell *cells,
             return false;
         iso_recorder_query_aggregate(
             session, name,
-            cells[i].kind == CELL_NULL ? NULL : reading->values.bytes + cells[i].place);
+            cells[i].kind == CELL_NULL ? NULL : reading->values.bytes + cells[i].position);
     }
     return true;
 }
@@ -114,7 +114,7 @@ static void note_found(struct reading *reading, const struct cell *cells)
     assert(part->field >= 0);
     for (uint32_t i = 0; i < reading->point_count; i++)
         if (!strcmp(reading->texts.bytes + reading->points[i],
-                    reading->values.bytes + cells[part->field].place))
+                    reading->values.bytes + cells[part->field].position))
             reading->found[i] = true;
 }
 
@@ -168,8 +168,8 @@ void reading_row(struct reading *reading, struct wire_cursor row,
     }
     if (reading->mode == READING_SOME) {
         if (reading->is_exists) { /* at least one, or none */
-            bool is_true =
-                cells[0].kind == CELL_TEXT && !strcmp(reading->values.bytes + cells[0].place, "t");
+            bool is_true = cells[0].kind == CELL_TEXT &&
+                           !strcmp(reading->values.bytes + cells[0].position, "t");
             reading->failed = cells[0].kind != CELL_TEXT;
             reading->rows = is_true;
             reading->is_partial |= is_true;

@@ -72,7 +72,7 @@ static void bind_parameters(struct observed *observed, struct portal *portal,
         *parameter =
             (struct parameter){.is_null = size == UINT32_MAX,
                                .type = i < portal->text->type_count ? portal->text->types[i] : 0,
-                               .place = (uint32_t)parameters->values.used};
+                               .position = (uint32_t)parameters->values.used};
         bool is_binary = format_count == 1 ? formats[0]
                                            : i < format_count &&
                                                  i < sizeof formats / sizeof *formats && formats[i];
@@ -155,8 +155,8 @@ static void start(struct observed *observed, struct entry *entry)
     if (observed->running.runs)
         return;
     if (entry->kind == ENTRY_QUERY) {
-        entry->text->is_misread |= !entry->place && entry->text->epoch != observed->doubt.epoch;
-        observed_begin_statement(observed, entry->text, entry->place, NULL);
+        entry->text->is_misread |= !entry->position && entry->text->epoch != observed->doubt.epoch;
+        observed_begin_statement(observed, entry->text, entry->position, NULL);
         return;
     }
     struct wire_cursor cursor = body_of(entry);
@@ -202,7 +202,7 @@ static void take_completion(struct observed *observed, struct entry *entry,
             tag[i] = (char)piece->body[i], tag[i + 1] = 0;
     observed_end_statement(observed, tag, piece->type == 'C');
     if (entry->kind == ENTRY_QUERY)
-        entry->place++;
+        entry->position++;
     else
         observed_pop(observed);
 }

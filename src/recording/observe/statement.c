@@ -48,7 +48,7 @@ static void judge_statement(struct observed *observed)
                                        : reading_refused(&observed->running.input, reason);
 }
 
-void observed_begin_statement(struct observed *observed, struct text *text, uint32_t place,
+void observed_begin_statement(struct observed *observed, struct text *text, uint32_t position,
                               struct portal *portal)
 {
     if (observed->running.runs)
@@ -62,7 +62,7 @@ void observed_begin_statement(struct observed *observed, struct text *text, uint
     observed->running.portal = portal;
     struct plan *plan = text->plan;
     static struct plan_statement unknown = {.reason = REASON_SYNTAX};
-    observed->running.statement = place < plan->count ? &plan->statements[place] : &unknown;
+    observed->running.statement = position < plan->count ? &plan->statements[position] : &unknown;
     observed_refresh_catalog(observed);
     observed->running.input =
         (struct statement_input){.statement = observed->running.statement,

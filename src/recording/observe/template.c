@@ -60,12 +60,12 @@ static char next(const struct scan *scan, size_t ahead)
     return (size_t)(scan->end - scan->at) > ahead ? scan->at[ahead] : 0;
 }
 
-static void put_constant(struct scan *scan, enum constant_kind kind, size_t place)
+static void put_constant(struct scan *scan, enum constant_kind kind, size_t position)
 {
     struct constants *constants = scan->constants;
     ISO_GROW(constants->list, constants->count, constants->capacity);
     constants->list[constants->count++] =
-        (struct constant){kind, (uint32_t)place, (uint32_t)(constants->values.used - place)};
+        (struct constant){kind, (uint32_t)position, (uint32_t)(constants->values.used - position)};
     iso_text_put_bytes(&constants->values, "", 1);
     iso_text_put(scan->template, "$");
     iso_text_put_unsigned(scan->template, TEMPLATE_FIRST - 1 + constants->count);
@@ -74,7 +74,7 @@ static void put_constant(struct scan *scan, enum constant_kind kind, size_t plac
 /* A string from its first quote on; `escapes`: a backslash takes what follows it along. */
 static void take_string(struct scan *scan, bool escapes, enum constant_kind kind)
 {
-    size_t place = scan->constants->values.used;
+    size_t position = scan->constants->values.used;
     const char *from = ++scan->at; /* what is not copied yet */
     while (scan->at < scan->end) {
         char c = *scan->at++;
@@ -92,13 +92,13 @@ static void take_string(struct scan *scan, bool escapes, enum constant_kind kind
     }
     if (kind == CONSTANT_TEXT)
         iso_text_put_bytes(&scan->constants->values, from, (size_t)(scan->at - from));
-    put_constant(scan, kind, place);
+    put_constant(scan, kind, position);
 }
 
 static void take_number(struct scan *scan)
 {
     const char *from = scan->at;
-    size_t place = scan->constants->values.used;
+    size_t position = scan->constants->values.used;
     while (is_digit(next(scan, 0)) || (next(scan, 0) == '.' && next(scan, 1) != '.'))
         scan->at++;
     if ((next(scan, 0) | 0x20) == 'e') {
@@ -108,7 +108,7 @@ static void take_number(struct scan *scan)
                 scan->at++;
     }
     iso_text_put_bytes(&scan->constants->values, from, (size_t)(scan->at - from));
-    put_constant(scan, CONSTANT_NUMBER, place);
+    put_constant(scan, CONSTANT_NUMBER, position);
 }
 
 /* Copies the text passed over since `plain` into the template as it is. */

@@ -24,7 +24,7 @@ enum constant_kind { CONSTANT_NUMBER, CONSTANT_TEXT, CONSTANT_OPAQUE };
 
 struct constant {
     enum constant_kind kind;
-    uint32_t place, length; /* in `values` */
+    uint32_t position, length; /* in `values` */
 };
 
 struct constants {

@@ -49,12 +49,12 @@ void observe_shared_release(struct observe_shared *shared)
 struct observe_database *observe_database(struct observe_shared *shared, const char *name)
 {
     pthread_mutex_lock(&shared->lock);
-    struct observe_database **place = &shared->databases, *database;
-    while (*place && strcmp((*place)->name, name))
-        place = &(*place)->next;
-    database = *place;
+    struct observe_database **position = &shared->databases, *database;
+    while (*position && strcmp((*position)->name, name))
+        position = &(*position)->next;
+    database = *position;
     if (database) {
-        *place = database->next;
+        *position = database->next;
     } else {
         database = iso_allocate_zeroed(1, sizeof *database);
         database->name = iso_copy_text(name, strlen(name));
@@ -73,13 +73,13 @@ void observe_database_release(struct observe_shared *shared, struct observe_data
         return;
     pthread_mutex_lock(&shared->lock);
     database->sessions--;
-    for (struct observe_database **place = &shared->databases; *place;) {
-        struct observe_database *one = *place;
+    for (struct observe_database **position = &shared->databases; *position;) {
+        struct observe_database *one = *position;
         unused += !one->sessions;
         if (one->sessions || unused <= DATABASES_KEPT) {
-            place = &one->next;
+            position = &one->next;
         } else {
-            *place = one->next;
+            *position = one->next;
             free_database(one);
         }
     }
@@ -163,8 +163,8 @@ static void take_catalog(struct observe_database *database, struct catalog *cata
         return;
     }
     if (known) {
-        struct catalog **place = &database->earlier[database->earlier_count++ % CATALOGS_KEPT],
-                       *earliest = *place;
+        struct catalog **position = &database->earlier[database->earlier_count++ % CATALOGS_KEPT],
+                       *earliest = *position;
         if (earliest) {
             earliest->is_cut = true;
             catalog_release(earliest->next);
@@ -172,7 +172,7 @@ static void take_catalog(struct observe_database *database, struct catalog *cata
             catalog_release(earliest);
         }
         known->next = catalog_share(catalog);
-        *place = known;
+        *position = known;
     }
     database->catalog = catalog;
     database->serial = catalog->serial;
@@ -320,21 +320,21 @@ static struct world_plan *find_plan(struct observe_world *world, const char *tex
                                     bool is_template)
 {
     uint64_t hash = iso_hash_text(text, length) + !is_template;
-    uint32_t place = (uint32_t)hash % (WORLD_PLANS * 2);
-    for (; world->plans[place].plan; place = (place + 1) % (WORLD_PLANS * 2)) {
-        struct world_plan *known = &world->plans[place];
+    uint32_t position = (uint32_t)hash % (WORLD_PLANS * 2);
+    for (; world->plans[position].plan; position = (position + 1) % (WORLD_PLANS * 2)) {
+        struct world_plan *known = &world->plans[position];
         if (known->hash == hash && known->length == length && !memcmp(known->text, text, length))
             return known;
     }
     if (world->plan_count == WORLD_PLANS || world->plan_bytes >= WORLD_PLAN_BYTES) {
         forget_plans(world); /* statements that are prepared keep theirs */
-        place = (uint32_t)hash % (WORLD_PLANS * 2);
+        position = (uint32_t)hash % (WORLD_PLANS * 2);
     }
     if (world->plan_bytes >= WORLD_PLAN_BYTES && length) {
         observe_count(world, &world->counts.plans_refused);
         return find_plan(world, "", 0, true);
     }
-    struct world_plan *known = &world->plans[place];
+    struct world_plan *known = &world->plans[position];
     *known = (struct world_plan){hash, plan_new(text, length, is_template, &world->plan_bytes),
                                  iso_copy_text(text, length), length, NULL};
     observe_count(world, &world->counts.plans);

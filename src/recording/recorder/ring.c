@@ -39,17 +39,17 @@ void recorder_ring_release(struct recorder_ring *ring)
     free(ring->bytes);
 }
 
-static void copy_in(struct recorder_ring *ring, uint64_t place, const void *bytes, size_t size)
+static void copy_in(struct recorder_ring *ring, uint64_t offset, const void *bytes, size_t size)
 {
-    size_t start = place % ring->capacity;
+    size_t start = offset % ring->capacity;
     size_t first = size < ring->capacity - start ? size : ring->capacity - start;
     memcpy(ring->bytes + start, bytes, first);
     memcpy(ring->bytes, (const char *)bytes + first, size - first);
 }
 
-static void copy_out(const struct recorder_ring *ring, uint64_t place, void *bytes, size_t size)
+static void copy_out(const struct recorder_ring *ring, uint64_t offset, void *bytes, size_t size)
 {
-    size_t start = place % ring->capacity;
+    size_t start = offset % ring->capacity;
     size_t first = size < ring->capacity - start ? size : ring->capacity - start;
     memcpy(bytes, ring->bytes + start, first);
     memcpy((char *)bytes + first, ring->bytes, size - first);
@@ -110,29 +110,29 @@ uint64_t recorder_ring_wait(struct recorder_ring *ring)
     return head;
 }
 
-size_t recorder_ring_size(const struct recorder_ring *ring, uint64_t place)
+size_t recorder_ring_size(const struct recorder_ring *ring, uint64_t offset)
 {
     uint32_t length;
-    copy_out(ring, place, &length, SIZE_BYTES);
+    copy_out(ring, offset, &length, SIZE_BYTES);
     return length;
 }
 
-void recorder_ring_copy(const struct recorder_ring *ring, uint64_t place, size_t from, void *bytes,
+void recorder_ring_copy(const struct recorder_ring *ring, uint64_t offset, size_t from, void *bytes,
                         size_t size)
 {
-    copy_out(ring, place + SIZE_BYTES + from, bytes, size);
+    copy_out(ring, offset + SIZE_BYTES + from, bytes, size);
 }
 
-uint64_t recorder_ring_next(const struct recorder_ring *ring, uint64_t place)
+uint64_t recorder_ring_next(const struct recorder_ring *ring, uint64_t offset)
 {
-    return place + SIZE_BYTES + recorder_ring_size(ring, place);
+    return offset + SIZE_BYTES + recorder_ring_size(ring, offset);
 }
 
-void recorder_ring_done(struct recorder_ring *ring, uint64_t place)
+void recorder_ring_done(struct recorder_ring *ring, uint64_t offset)
 {
     pthread_mutex_lock(&ring->lock);
-    assert(place >= ring->tail && place <= ring->head);
-    ring->tail = place;
+    assert(offset >= ring->tail && offset <= ring->head);
+    ring->tail = offset;
     pthread_cond_broadcast(&ring->emptied);
     pthread_mutex_unlock(&ring->lock);
 }

@@ -35,13 +35,13 @@ bool recorder_ring_put(struct recorder_ring *ring, const void *record,
  * somebody waits; returns the head up to which they may be read, or `tail` if the ring is closed
  * and empty. */
 uint64_t recorder_ring_wait(struct recorder_ring *ring);
-/* Size of the record at `place`, and its bytes, `from` them on. */
-size_t recorder_ring_size(const struct recorder_ring *ring, uint64_t place);
-void recorder_ring_copy(const struct recorder_ring *ring, uint64_t place, size_t from, void *bytes,
+/* Size of the record at `offset`, and its bytes, `from` them on. */
+size_t recorder_ring_size(const struct recorder_ring *ring, uint64_t offset);
+void recorder_ring_copy(const struct recorder_ring *ring, uint64_t offset, size_t from, void *bytes,
                         size_t size);
-uint64_t recorder_ring_next(const struct recorder_ring *ring, uint64_t place);
-/* Everything before `place` is written or lost. */
-void recorder_ring_done(struct recorder_ring *ring, uint64_t place);
+uint64_t recorder_ring_next(const struct recorder_ring *ring, uint64_t offset);
+/* Everything before `offset` is written or lost. */
+void recorder_ring_done(struct recorder_ring *ring, uint64_t offset);
 
 /* Waits until what is in the ring now is done, until `deadline` of the monotonic clock. */
 bool recorder_ring_drained(struct recorder_ring *ring, const struct timespec *deadline);

@@ -28,7 +28,7 @@ struct findings {
     struct iso_atoms atoms;
     struct finding *list;
     size_t count, capacity;
-    struct iso_number_map by_id; /* its place in `list` */
+    struct iso_number_map by_id; /* its location in `list` */
     uint32_t limit;              /* 0: none */
 };
 

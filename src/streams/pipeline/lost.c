@@ -86,12 +86,12 @@ bool pipeline_waits_beyond(struct iso_pipeline *pipeline, const struct iso_aion_
 }
 
 /* "topic shop.a partition 0 offset 7", or "offsets 5 to 9". */
-static void put_place(const struct iso_pipeline *pipeline, struct iso_text *text, uint64_t first,
-                      uint64_t last)
+static void put_location(const struct iso_pipeline *pipeline, struct iso_text *text, uint64_t first,
+                         uint64_t last)
 {
-    char place[LOCATION_BYTES];
-    pipeline_put_location(pipeline, first, place, sizeof place);
-    iso_text_put(text, place);
+    char location[LOCATION_BYTES];
+    pipeline_put_location(pipeline, first, location, sizeof location);
+    iso_text_put(text, location);
     if (last != first && iso_origin_input(last) == iso_origin_input(first))
         iso_text_format(text, " to %" PRIu64, iso_origin_offset(last));
 }
@@ -122,11 +122,11 @@ static void put_words(const struct iso_pipeline *pipeline, struct iso_text *text
         iso_text_format(text, ": wrote %.*s, and nothing of it came", (int)length, table);
     if (lost->first != UINT64_MAX) {
         iso_text_put(text, ", at ");
-        put_place(pipeline, text, lost->first, lost->last);
+        put_location(pipeline, text, lost->first, lost->last);
     }
     if (lost->end != UINT64_MAX) {
         iso_text_put(text, "; END at ");
-        put_place(pipeline, text, lost->end, lost->end);
+        put_location(pipeline, text, lost->end, lost->end);
     }
 }
 

@@ -77,13 +77,13 @@ struct iso_pipeline_options {
     iso_pipeline_sink sink; /* verdict lines; NULL: only the summary */
     void *sink_context;
     /* `message` NULL: it arrived earlier than what is being fed. */
-    void (*on_bad)(void *context, const struct iso_message *message, const char *place,
+    void (*on_bad)(void *context, const struct iso_message *message, const char *location,
                    const char *reason);
     /* As on_bad, of a record that is judged and contradicts another, which arrived earlier. */
-    void (*on_doubtful)(void *context, const struct iso_message *message, const char *place,
+    void (*on_doubtful)(void *context, const struct iso_message *message, const char *location,
                         const char *reason);
     /* As often as the stream says it. `reason`: of the last two, else NULL; no name: all tables. */
-    void (*on_table)(void *context, const char *place, const char *table, size_t length,
+    void (*on_table)(void *context, const char *location, const char *table, size_t length,
                      enum iso_table_news news, const char *reason);
     void (*on_idle)(void *context, const struct iso_inputs_entry *input, bool idle);
     /* Once for each column: two texts may be one value, and nothing says whether they are. */

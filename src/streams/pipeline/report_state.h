@@ -21,7 +21,7 @@ struct unlisted {
         uint64_t violations;
     } * list;
     uint32_t count, capacity;
-    struct iso_number_map by_name; /* axiom and name: its place in `list` */
+    struct iso_number_map by_name; /* axiom and name: its location in `list` */
 };
 
 struct reports {

@@ -7,18 +7,19 @@ enum { STOOD_MS = 1000 };
 
 void run_ends_release(struct run_ends *ends)
 {
-    iso_free(ends->places);
+    iso_free(ends->positions);
     *ends = (struct run_ends){0};
 }
 
-static struct run_ends_place *place_of(struct run_ends *ends, uint32_t partition)
+static struct run_ends_position *position_of(struct run_ends *ends, uint32_t partition)
 {
     if (partition >= ends->count) {
-        ends->places = iso_reallocate(ends->places, (partition + 1) * sizeof *ends->places);
+        ends->positions =
+            iso_reallocate(ends->positions, (partition + 1) * sizeof *ends->positions);
         for (; ends->count <= partition; ends->count++)
-            ends->places[ends->count] = (struct run_ends_place){.next = -1};
+            ends->positions[ends->count] = (struct run_ends_position){.next = -1};
     }
-    return &ends->places[partition];
+    return &ends->positions[partition];
 }
 
 /* Whether it has stood at its end for long enough, and that was not reported. */
@@ -26,11 +27,11 @@ static bool is_to_be_reported(struct run_ends *ends, const struct run_stream *st
                               const struct iso_kafka_partition *partition, uint32_t index,
                               uint64_t time)
 {
-    struct run_ends_place *place = place_of(ends, index);
-    if (!partition->at_end || partition->next != place->next)
-        *place = (struct run_ends_place){.next = partition->at_end ? partition->next : -1,
-                                         .since = time};
-    return place->next >= 0 && time - place->since >= STOOD_MS &&
+    struct run_ends_position *position = position_of(ends, index);
+    if (!partition->at_end || partition->next != position->next)
+        *position = (struct run_ends_position){.next = partition->at_end ? partition->next : -1,
+                                               .since = time};
+    return position->next >= 0 && time - position->since >= STOOD_MS &&
            !iso_pipeline_input(stream->pipeline, partition->input).at_end;
 }
 

@@ -11,10 +11,10 @@
 #include "connectors/kafka/consumer.h"
 
 struct run_ends {
-    struct run_ends_place {
+    struct run_ends_position {
         int64_t next;   /* the offset at which it stands */
         uint64_t since; /* the pipeline's time */
-    } * places;         /* by the consumer's partitions */
+    } * positions;      /* by the consumer's partitions */
     uint32_t count;
     bool ends_alone; /* message times are not reported */
 };

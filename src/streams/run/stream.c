@@ -52,25 +52,25 @@ static void on_joined(void *context, struct iso_history *block)
         run_rounds_keep(&stream->rounds, block, 0, block->txns.count);
 }
 
-static void on_bad(void *context, const struct iso_message *message, const char *place,
+static void on_bad(void *context, const struct iso_message *message, const char *location,
                    const char *reason)
 {
     struct run_stream *stream = context;
-    run_remarks_bad(&stream->remarks, &stream->recording, message, place, reason);
+    run_remarks_bad(&stream->remarks, &stream->recording, message, location, reason);
 }
 
-static void on_doubtful(void *context, const struct iso_message *message, const char *place,
+static void on_doubtful(void *context, const struct iso_message *message, const char *location,
                         const char *reason)
 {
     struct run_stream *stream = context;
-    run_remarks_doubtful(&stream->remarks, &stream->recording, message, place, reason);
+    run_remarks_doubtful(&stream->remarks, &stream->recording, message, location, reason);
 }
 
-static void on_table(void *context, const char *place, const char *table, size_t length,
+static void on_table(void *context, const char *location, const char *table, size_t length,
                      enum iso_table_news news, const char *reason)
 {
     struct run_stream *stream = context;
-    run_remarks_table(&stream->remarks, place, table, length, news, reason);
+    run_remarks_table(&stream->remarks, location, table, length, news, reason);
 }
 
 static void on_spelling(void *context, const struct iso_pipeline_spelling *spelling)

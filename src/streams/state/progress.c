@@ -15,7 +15,7 @@ enum { DIGEST_BYTES = 8, NUMBER_BYTES = 10 };
 
 void iso_progress_release(struct iso_progress *progress)
 {
-    iso_column_free(progress->places, progress->place_capacity * sizeof *progress->places);
+    iso_column_free(progress->positions, progress->position_capacity * sizeof *progress->positions);
     *progress = (struct iso_progress){0};
 }
 
@@ -27,17 +27,17 @@ void iso_progress_archive(struct iso_archive *archive, struct iso_progress *prog
     ISO_ARCHIVE_VALUE(archive, progress->messages);
     ISO_ARCHIVE_VALUE(archive, progress->position);
     ISO_ARCHIVE_VALUE(archive, progress->digest);
-    ISO_ARCHIVE_ANY(archive, "places", ISO_ARCHIVE_COLUMN, progress->places, progress->place_count,
-                    progress->place_capacity);
+    ISO_ARCHIVE_ANY(archive, "places", ISO_ARCHIVE_COLUMN, progress->positions,
+                    progress->position_count, progress->position_capacity);
 }
 
-struct iso_progress_place *iso_progress_place(struct iso_progress *progress, uint32_t input)
+struct iso_progress_position *iso_progress_position(struct iso_progress *progress, uint32_t input)
 {
-    ISO_GROW_COLUMN(progress->places, input, progress->place_capacity);
-    for (; progress->place_count <= input; progress->place_count++)
-        progress->places[progress->place_count] =
-            (struct iso_progress_place){.next = -1, .last = -1};
-    return &progress->places[input];
+    ISO_GROW_COLUMN(progress->positions, input, progress->position_capacity);
+    for (; progress->position_count <= input; progress->position_count++)
+        progress->positions[progress->position_count] =
+            (struct iso_progress_position){.next = -1, .last = -1};
+    return &progress->positions[input];
 }
 
 uint64_t iso_progress_digest(const struct iso_message *message)
@@ -103,11 +103,11 @@ static uint32_t count_runs(const struct iso_message *messages, uint32_t count)
 static uint64_t take_message(struct iso_progress *progress, const struct iso_message *message,
                              uint64_t digest)
 {
-    struct iso_progress_place *place = iso_progress_place(progress, message->input);
-    place->last = message->offset;
-    place->next = message->offset + 1;
-    place->digest = iso_progress_digest(message);
-    return (digest ^ place->digest) * 0x9e3779b97f4a7c15u;
+    struct iso_progress_position *position = iso_progress_position(progress, message->input);
+    position->last = message->offset;
+    position->next = message->offset + 1;
+    position->digest = iso_progress_digest(message);
+    return (digest ^ position->digest) * 0x9e3779b97f4a7c15u;
 }
 
 void iso_progress_step(struct iso_progress *progress, const struct iso_message *messages,

@@ -41,8 +41,8 @@ enum iso_progress_record {
     ISO_PROGRESS_REACHED
 };
 
-/* One input's place. */
-struct iso_progress_place {
+/* One input's position. */
+struct iso_progress_position {
     int64_t next;      /* the offset to read next; -1: the input is not known here */
     int64_t last;      /* of the last message that was read; -1: none */
     uint64_t digest;   /* of that message */
@@ -50,19 +50,19 @@ struct iso_progress_place {
 };
 
 struct iso_progress {
-    uint64_t time;                     /* of the last step */
-    uint64_t messages;                 /* read in all */
-    uint64_t position;                 /* bytes of output made so far */
-    uint64_t digest;                   /* of them, line by line */
-    struct iso_progress_place *places; /* by input */
-    uint32_t place_count, place_capacity;
+    uint64_t time;                           /* of the last step */
+    uint64_t messages;                       /* read in all */
+    uint64_t position;                       /* bytes of output made so far */
+    uint64_t digest;                         /* of them, line by line */
+    struct iso_progress_position *positions; /* by input */
+    uint32_t position_count, position_capacity;
 };
 
 void iso_progress_release(struct iso_progress *progress);
 void iso_progress_archive(struct iso_archive *archive, struct iso_progress *progress);
 
-/* An input's place, made if it is new. */
-struct iso_progress_place *iso_progress_place(struct iso_progress *progress, uint32_t input);
+/* An input's position, made if it is new. */
+struct iso_progress_position *iso_progress_position(struct iso_progress *progress, uint32_t input);
 
 /* The digest of one message: offset, key, payload and time. */
 uint64_t iso_progress_digest(const struct iso_message *message);

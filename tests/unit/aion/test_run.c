@@ -22,10 +22,10 @@ static uint32_t lower(const struct twin *twin, uint64_t time)
 }
 
 static uint32_t position(const struct aion_pool *pool,
-                         const struct aion_sorted_chunks *sorted_chunks, struct aion_place place)
+                         const struct aion_sorted_chunks *sorted_chunks, struct aion_cursor cursor)
 {
-    uint32_t before = place.index, count;
-    for (uint32_t i = 0; i < place.chunk; i++) {
+    uint32_t before = cursor.index, count;
+    for (uint32_t i = 0; i < cursor.chunk; i++) {
         aion_chunks_chunk(pool, sorted_chunks, i, &count);
         before += count;
     }
@@ -35,33 +35,33 @@ static uint32_t position(const struct aion_pool *pool,
 static void assert_same(const struct aion_pool *pool,
                         const struct aion_sorted_chunks *sorted_chunks, const struct twin *twin)
 {
-    struct aion_place place = aion_chunks_begin();
+    struct aion_cursor cursor = aion_chunks_begin();
     assert_int_equal(sorted_chunks->count, twin->count);
-    for (uint32_t i = 0; i < twin->count; i++, aion_chunks_next(pool, sorted_chunks, &place)) {
-        const struct aion_entry *entry = aion_chunks_get(pool, sorted_chunks, place);
+    for (uint32_t i = 0; i < twin->count; i++, aion_chunks_next(pool, sorted_chunks, &cursor)) {
+        const struct aion_entry *entry = aion_chunks_get(pool, sorted_chunks, cursor);
         assert_non_null(entry);
         assert_memory_equal(entry, &twin->entries[i], sizeof *entry);
     }
-    assert_null(aion_chunks_get(pool, sorted_chunks, place));
+    assert_null(aion_chunks_get(pool, sorted_chunks, cursor));
     for (uint32_t i = twin->count; i > 0; i--) {
-        assert_true(aion_chunks_before(pool, sorted_chunks, &place));
-        assert_memory_equal(aion_chunks_get(pool, sorted_chunks, place), &twin->entries[i - 1],
+        assert_true(aion_chunks_before(pool, sorted_chunks, &cursor));
+        assert_memory_equal(aion_chunks_get(pool, sorted_chunks, cursor), &twin->entries[i - 1],
                             sizeof twin->entries[0]);
     }
-    assert_false(sorted_chunks->count && aion_chunks_before(pool, sorted_chunks, &place));
+    assert_false(sorted_chunks->count && aion_chunks_before(pool, sorted_chunks, &cursor));
 }
 
 static void insert(struct aion_pool *pool, struct aion_sorted_chunks *sorted_chunks,
                    struct twin *twin, struct aion_entry entry)
 {
     uint32_t at = lower(twin, entry.time);
-    struct aion_place place = aion_chunks_lower(pool, sorted_chunks, entry.time);
-    assert_int_equal(position(pool, sorted_chunks, place), at);
+    struct aion_cursor cursor = aion_chunks_lower(pool, sorted_chunks, entry.time);
+    assert_int_equal(position(pool, sorted_chunks, cursor), at);
     memmove(twin->entries + at + 1, twin->entries + at, (twin->count - at) * sizeof entry);
     twin->entries[at] = entry;
     twin->count++;
-    place = aion_chunks_insert(pool, sorted_chunks, place, &entry);
-    assert_memory_equal(aion_chunks_get(pool, sorted_chunks, place), &entry, sizeof entry);
+    cursor = aion_chunks_insert(pool, sorted_chunks, cursor, &entry);
+    assert_memory_equal(aion_chunks_get(pool, sorted_chunks, cursor), &entry, sizeof entry);
 }
 
 static void drop(struct aion_pool *pool, struct aion_sorted_chunks *sorted_chunks,
@@ -75,10 +75,10 @@ static void drop(struct aion_pool *pool, struct aion_sorted_chunks *sorted_chunk
 static void take_out(struct aion_pool *pool, struct aion_sorted_chunks *sorted_chunks,
                      struct twin *twin, uint32_t at)
 {
-    struct aion_place place = aion_chunks_begin();
+    struct aion_cursor cursor = aion_chunks_begin();
     for (uint32_t i = 0; i < at; i++)
-        aion_chunks_next(pool, sorted_chunks, &place);
-    aion_chunks_remove(pool, sorted_chunks, place);
+        aion_chunks_next(pool, sorted_chunks, &cursor);
+    aion_chunks_remove(pool, sorted_chunks, cursor);
     memmove(twin->entries + at, twin->entries + at + 1,
             (twin->count - at - 1) * sizeof twin->entries[0]);
     twin->count--;
@@ -90,13 +90,13 @@ static void assert_skips(const struct aion_pool *pool,
                          uint64_t start)
 {
     uint32_t found = 0, wanted = 0;
-    struct aion_place place = aion_chunks_begin();
+    struct aion_cursor cursor = aion_chunks_begin();
     for (uint32_t i = 0; i < twin->count; i++)
         wanted += twin->entries[i].start < start;
-    for (;; aion_chunks_next(pool, sorted_chunks, &place)) {
+    for (;; aion_chunks_next(pool, sorted_chunks, &cursor)) {
         if (sorted_chunks->count)
-            aion_chunks_skip(pool, sorted_chunks, &place, start);
-        const struct aion_entry *entry = aion_chunks_get(pool, sorted_chunks, place);
+            aion_chunks_skip(pool, sorted_chunks, &cursor, start);
+        const struct aion_entry *entry = aion_chunks_get(pool, sorted_chunks, cursor);
         if (!entry)
             break;
         found += entry->start < start;

@@ -108,13 +108,13 @@ static void test_rows(void **state)
     database_rows_add(&rows, "v", 1);
     database_rows_add(&rows, "17", 2);
     database_rows_add(&rows, NULL, 0);
-    assert_int_equal(rows.place_count, 4);
-    assert_string_equal(rows.bytes.bytes + rows.places[2], "17");
-    assert_true(rows.places[3] == SIZE_MAX);
+    assert_int_equal(rows.offset_count, 4);
+    assert_string_equal(rows.bytes.bytes + rows.offsets[2], "17");
+    assert_true(rows.offsets[3] == SIZE_MAX);
     database_rows_clear(&rows, 0);
-    assert_int_equal(rows.place_count, 0);
+    assert_int_equal(rows.offset_count, 0);
     iso_text_release(&rows.bytes);
-    iso_free(rows.places);
+    iso_free(rows.offsets);
 }
 
 /* Nobody listens there: an error with the place, without the password. */

@@ -14,7 +14,7 @@ static void check(const char *text, const char *template, const char *const *val
         if (constants.list[i].kind == CONSTANT_OPAQUE)
             assert_string_equal(values[i], "?");
         else
-            assert_string_equal(constants.values.bytes + constants.list[i].place, values[i]);
+            assert_string_equal(constants.values.bytes + constants.list[i].position, values[i]);
     }
     assert_null(values[constants.count]);
     constants_release(&constants);

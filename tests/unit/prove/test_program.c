@@ -34,7 +34,7 @@ static void test_places_and_names(void **state)
     assert_int_equal(program.cells, 3);
     assert_int_equal(program.steps.list[block.first].next, 1);
     assert_int_equal(program.steps.list[block.last].next, ISO_NONE);
-    iso_prove_place(&program, 8, &line, &column);
+    iso_prove_location(&program, 8, &line, &column);
     assert_int_equal(line, 2);
     assert_int_equal(column, 3);
     iso_prove_put_cell(&program, &text, 0);

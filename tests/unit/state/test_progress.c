@@ -72,10 +72,10 @@ static void test_step(void **state)
     assert_false(iso_progress_get_run(&reader, &input, &messages));
     assert_int_equal(progress.time, 75);
     assert_int_equal(progress.messages, 14);
-    assert_int_equal(progress.places[0].next, 10);
-    assert_int_equal(progress.places[0].last, 9);
-    assert_int_equal(progress.places[1].next, -1);
-    assert_int_equal(progress.places[3].next, 901);
+    assert_int_equal(progress.positions[0].next, 10);
+    assert_int_equal(progress.positions[0].last, 9);
+    assert_int_equal(progress.positions[1].next, -1);
+    assert_int_equal(progress.positions[3].next, 901);
     iso_progress_step(&again, batch, 4, 75, &same);
     assert_int_equal(same.used, record.used);
     assert_memory_equal(same.bytes, record.bytes, record.used);
@@ -140,7 +140,7 @@ static void test_archive(void **state)
     struct iso_error error = {.status = ISO_OK};
     int file = memfd_create("progress", MFD_CLOEXEC);
     (void)state;
-    iso_progress_place(&progress, 2)->next = 99;
+    iso_progress_position(&progress, 2)->next = 99;
     iso_archive_save(&archive, file, "progress", &error);
     iso_progress_archive(&archive, &progress);
     assert_int_equal(iso_archive_close(&archive), ISO_OK);
@@ -152,9 +152,9 @@ static void test_archive(void **state)
     assert_int_equal(found.messages, 2);
     assert_int_equal(found.position, 3);
     assert_int_equal(found.digest, 4);
-    assert_int_equal(found.place_count, 3);
-    assert_int_equal(found.places[2].next, 99);
-    assert_int_equal(found.places[0].next, -1);
+    assert_int_equal(found.position_count, 3);
+    assert_int_equal(found.positions[2].next, 99);
+    assert_int_equal(found.positions[0].next, -1);
     close(file);
     iso_progress_release(&progress);
     iso_progress_release(&found);

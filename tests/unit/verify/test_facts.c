@@ -223,7 +223,7 @@ static void hears_lists(void **state)
             clause[l] = (struct iso_literal){(enum iso_literal_kind)row->clause[l].kind,
                                              row->clause[l].a, row->clause[l].b, 0, 0};
         bool said = (row->count == 1 && lists_order(&finals, clause, row->operation)) ||
-                    places_imply(&finals, clause, row->count, row->operation);
+                    list_positions_imply(&finals, clause, row->count, row->operation);
         if (said != row->said)
             fail_msg("row %zu: %s", i, row->history);
         finals_release(&finals);

@@ -19,7 +19,7 @@ enum aion_step_kind { AION_READ, AION_READ_LIST, AION_VERSION, AION_VERSION_LIST
 struct aion_step {
     uint32_t key;       /* number in the shard */
     uint32_t value;     /* atom of the block; lists: first of `count` elements of the batch */
-    uint32_t operation; /* place in the transaction; version: its first write of the key */
+    uint32_t operation; /* position in the transaction; version: its first write of the key */
     uint32_t detail;    /* + 1; 0: a register, at the times of the part */
     uint8_t kind, flags;
     uint16_t newer; /* a read below SI: of the versions that it had to see so many of the newest cts

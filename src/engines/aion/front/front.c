@@ -27,11 +27,11 @@ static enum iso_status refuse_transaction(const struct iso_history *history, uin
                                           struct iso_error *error, const char *what,
                                           const char *expected)
 {
-    char place[512], buffer[ISO_ATOM_TEXT_MAX];
+    char location[512], buffer[ISO_ATOM_TEXT_MAX];
     size_t length;
     const char *tid = iso_atom_text(&history->atoms, history->txns.tid[t], buffer, &length);
-    iso_history_location_text(history, t, place, sizeof place);
-    return iso_error_set(error, ISO_BAD_INPUT, "%s: transaction %.*s %s; %s", place,
+    iso_history_location_text(history, t, location, sizeof location);
+    return iso_error_set(error, ISO_BAD_INPUT, "%s: transaction %.*s %s; %s", location,
                          (int)(length < 100 ? length : 100), tid, what, expected);
 }
 
@@ -254,8 +254,8 @@ static uint64_t last_moment(const struct aion_times *times)
     return times->cts > times->sts ? times->cts : times->sts;
 }
 
-static uint64_t place_in_session(struct iso_aion *engine, struct aion_key_cache *cache, uint32_t t,
-                                 const struct aion_times *times, bool resolved)
+static uint64_t cursor_in_session(struct iso_aion *engine, struct aion_key_cache *cache, uint32_t t,
+                                  const struct aion_times *times, bool resolved)
 {
     const struct iso_history *history = cache->history;
     uint32_t session = history->txns.session[t];
@@ -403,7 +403,7 @@ enum iso_status aion_accept(struct iso_aion *engine, struct aion_key_cache *cach
             times.sts, times.cts, engine->time.limit);
     *accepted =
         (struct aion_accepted){.times = times,
-                               .sno = place_in_session(engine, cache, t, &times, resolved),
+                               .sno = cursor_in_session(engine, cache, t, &times, resolved),
                                .transaction = t,
                                .number = engine->group.number++,
                                .plain = survey.plain && !has_steps && state == ISO_COMMITTED &&

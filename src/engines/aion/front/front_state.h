@@ -72,7 +72,7 @@ struct aion_unknowns {
     struct aion_key_cache cache;
     struct aion_unknown *list;
     uint32_t count, capacity, open;
-    struct iso_index by_tid; /* places in `list`; of this process */
+    struct iso_index by_tid; /* indexes in `list`; of this process */
     uint32_t clock_hand;     /* whose turn it was to age last */
     uint64_t due;            /* steps that the hand owes */
 };

@@ -14,9 +14,9 @@ enum { REBUILD_FROM = 1024, STEPS = 2, AGE_BATCH = 256 };
 /* ---- by tid ---- */
 
 /* Those that were reported stay until the index is made anew. */
-static void index_open(struct iso_aion *engine, uint32_t place)
+static void index_open(struct iso_aion *engine, uint32_t index)
 {
-    iso_index_add(&engine->unknown.by_tid, iso_hash_number(engine->unknown.list[place].tid), place);
+    iso_index_add(&engine->unknown.by_tid, iso_hash_number(engine->unknown.list[index].tid), index);
     engine->stats.steps++;
 }
 
@@ -115,13 +115,13 @@ static struct aion_unknown *find_open(struct iso_aion *engine, const struct iso_
     uint64_t digest = aion_atom_digest(atoms, tid);
     digest = digest ? digest : 1;
     uint64_t hash = iso_hash_number(digest);
-    uint32_t at = iso_index_home(hash), place, first = UINT32_MAX;
-    for (; iso_index_next(&engine->unknown.by_tid, &at, hash, &place); at++) {
-        const struct aion_unknown *unknown = &engine->unknown.list[place];
+    uint32_t at = iso_index_home(hash), index, first = UINT32_MAX;
+    for (; iso_index_next(&engine->unknown.by_tid, &at, hash, &index); at++) {
+        const struct aion_unknown *unknown = &engine->unknown.list[index];
         engine->stats.steps++;
-        if (place < first && unknown->open && unknown->tid == digest &&
+        if (index < first && unknown->open && unknown->tid == digest &&
             same_tid(engine, unknown, atoms, tid))
-            first = place;
+            first = index;
     }
     return first == UINT32_MAX ? NULL : &engine->unknown.list[first];
 }

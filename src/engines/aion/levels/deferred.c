@@ -455,7 +455,7 @@ static void try_moments(struct iso_aion *engine, uint32_t number, uint32_t at)
     engine->deferred.waiting--;
 }
 
-/* The place of the member that is due; false: it has gone. */
+/* The cursor of the member that is due; false: it has gone. */
 static bool find_member(const struct aion_deferred_session *session,
                         const struct aion_deferred_due *due, uint32_t *at)
 {

@@ -17,7 +17,7 @@ struct knowledge {
 
 /* ---- what is known ---- */
 
-static uint32_t place_of(const struct aion_deferred_session *session, uint64_t cts)
+static uint32_t cursor_of(const struct aion_deferred_session *session, uint64_t cts)
 {
     uint32_t low = 0, high = session->known_count;
     ISO_BISECT(low, high, middle, session->known[middle].cts < cts);
@@ -28,8 +28,8 @@ static uint32_t place_of(const struct aion_deferred_session *session, uint64_t c
 static bool find_known(struct iso_aion *engine, const struct aion_deferred_session *session,
                        const struct iso_atoms *atoms, iso_atom tid, uint64_t cts, uint32_t *at)
 {
-    for (*at = place_of(session, cts); *at < session->known_count && session->known[*at].cts == cts;
-         ++*at) {
+    for (*at = cursor_of(session, cts);
+         *at < session->known_count && session->known[*at].cts == cts; ++*at) {
         if (aion_atoms_same(&engine->values.atoms, session->known[*at].tid, atoms, tid))
             return true;
     }
@@ -57,7 +57,7 @@ static void add_known(struct iso_aion *engine, struct aion_deferred_session *ses
 void aion_forget_known(struct iso_aion *engine, struct aion_deferred_session *session,
                        uint64_t floor)
 {
-    uint32_t count = place_of(session, floor);
+    uint32_t count = cursor_of(session, floor);
     if (!count)
         return;
     for (uint32_t i = 0; i < count; i++)

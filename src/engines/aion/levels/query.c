@@ -25,22 +25,22 @@ static const struct aion_key *key_of(const struct aion_query *query)
     return &query->shard->keys.list[query->key];
 }
 
-static struct aion_entry *version_at(const struct aion_query *query, struct aion_place place)
+static struct aion_entry *version_at(const struct aion_query *query, struct aion_cursor cursor)
 {
-    return aion_chunks_get(&query->shard->pool, &key_of(query)->versions, place);
+    return aion_chunks_get(&query->shard->pool, &key_of(query)->versions, cursor);
 }
 
-static bool version_before(const struct aion_query *query, struct aion_place *place)
+static bool version_before(const struct aion_query *query, struct aion_cursor *cursor)
 {
-    return aion_chunks_before(&query->shard->pool, &key_of(query)->versions, place);
+    return aion_chunks_before(&query->shard->pool, &key_of(query)->versions, cursor);
 }
 
-static void version_next(const struct aion_query *query, struct aion_place *place)
+static void version_next(const struct aion_query *query, struct aion_cursor *cursor)
 {
-    aion_chunks_next(&query->shard->pool, &key_of(query)->versions, place);
+    aion_chunks_next(&query->shard->pool, &key_of(query)->versions, cursor);
 }
 
-static struct aion_place place_of(const struct aion_query *query, uint64_t time)
+static struct aion_cursor cursor_of(const struct aion_query *query, uint64_t time)
 {
     return aion_chunks_lower(&query->shard->pool, &key_of(query)->versions, time);
 }
@@ -55,9 +55,9 @@ static uint32_t find_own(const struct aion_query *query, const struct aion_looke
     const struct aion_entry *version;
     if (!reader->has_own)
         return ISO_NONE;
-    for (struct aion_place place = place_of(query, reader->cts);
-         (version = version_at(query, place)) && version->time == reader->cts;
-         version_next(query, &place)) {
+    for (struct aion_cursor cursor = cursor_of(query, reader->cts);
+         (version = version_at(query, cursor)) && version->time == reader->cts;
+         version_next(query, &cursor)) {
         if (aion_atoms_same(&query->shard->values.atoms,
                             query->shard->transactions.list[version->transaction].tid,
                             reader->atoms, reader->tid))
@@ -103,8 +103,8 @@ static void match_list(struct aion_query *query)
         query->list_is = query->is_dropped ? AION_ON_DROPPED : AION_ON_INITIAL;
         return;
     }
-    for (struct aion_place place = aion_chunks_begin(); (version = version_at(query, place));
-         version_next(query, &place)) {
+    for (struct aion_cursor cursor = aion_chunks_begin(); (version = version_at(query, cursor));
+         version_next(query, &cursor)) {
         if (!takes_front(query, version->value, &elements, &count))
             return;
         if (count)
@@ -163,15 +163,15 @@ static bool is_initial(const struct aion_query *query)
 
 enum aion_found aion_right_at(const struct aion_query *query, uint64_t visible_below)
 {
-    struct aion_place place =
-        place_of(query, aion_time_of_moment(query->boundaries, visible_below));
-    bool may_precede = query->are_positions, any = version_before(query, &place);
+    struct aion_cursor cursor =
+        cursor_of(query, aion_time_of_moment(query->boundaries, visible_below));
+    bool may_precede = query->are_positions, any = version_before(query, &cursor);
     while (any) {
-        uint64_t group = moment_of(query, version_at(query, place));
+        uint64_t group = moment_of(query, version_at(query, cursor));
         bool others = false, found = false;
-        for (; any && moment_of(query, version_at(query, place)) == group;
-             any = version_before(query, &place)) {
-            const struct aion_entry *version = version_at(query, place);
+        for (; any && moment_of(query, version_at(query, cursor)) == group;
+             any = version_before(query, &cursor)) {
+            const struct aion_entry *version = version_at(query, cursor);
             others |= version->transaction != query->own;
             found |= version->transaction != query->own && has_value(query, version);
         }
@@ -196,9 +196,9 @@ enum aion_found aion_first_right(const struct aion_query *query, uint64_t low, u
     *found = low;
     if (at_low == AION_FOUND)
         return AION_FOUND;
-    for (struct aion_place place = place_of(query, aion_time_of_moment(query->boundaries, low));
-         (version = version_at(query, place)) && moment_of(query, version) < high;
-         version_next(query, &place)) {
+    for (struct aion_cursor cursor = cursor_of(query, aion_time_of_moment(query->boundaries, low));
+         (version = version_at(query, cursor)) && moment_of(query, version) < high;
+         version_next(query, &cursor)) {
         query->shard->stats.steps++;
         if (version->transaction == query->own || !has_value(query, version))
             continue;
@@ -208,13 +208,13 @@ enum aion_found aion_first_right(const struct aion_query *query, uint64_t low, u
     return at_low;
 }
 
-/* The first version from `place` on that is not the reader's. */
+/* The first version from `cursor` on that is not the reader's. */
 static const struct aion_entry *next_of_others(const struct aion_query *query,
-                                               struct aion_place place)
+                                               struct aion_cursor cursor)
 {
-    const struct aion_entry *version = version_at(query, place);
-    for (; version && version->transaction == query->own; version = version_at(query, place))
-        version_next(query, &place);
+    const struct aion_entry *version = version_at(query, cursor);
+    for (; version && version->transaction == query->own; version = version_at(query, cursor))
+        version_next(query, &cursor);
     return version;
 }
 
@@ -224,19 +224,20 @@ enum aion_found aion_last_right(const struct aion_query *query, uint64_t high, u
     *found = high;
     if (at_high != AION_NOT)
         return at_high;
-    struct aion_place place = place_of(query, aion_time_of_moment(query->boundaries, high)),
-                      behind = aion_chunks_begin();
+    struct aion_cursor cursor = cursor_of(query, aion_time_of_moment(query->boundaries, high)),
+                       behind = aion_chunks_begin();
     const struct aion_entry *version = NULL, *next;
-    bool any = version_before(query, &place);
-    for (; any; any = version_before(query, &place)) {
+    bool any = version_before(query, &cursor);
+    for (; any; any = version_before(query, &cursor)) {
         query->shard->stats.steps++;
-        version = version_at(query, place);
+        version = version_at(query, cursor);
         if (version->transaction != query->own && has_value(query, version))
             break;
     }
     if (any) {
         uint64_t group = moment_of(query, version);
-        for (behind = place; (next = version_at(query, behind)) && moment_of(query, next) == group;)
+        for (behind = cursor;
+             (next = version_at(query, behind)) && moment_of(query, next) == group;)
             version_next(query, &behind);
     } else if (query->is_dropped || !is_initial(query)) {
         return query->is_dropped && (!query->is_list || query->list_is == AION_ON_DROPPED)
@@ -254,7 +255,7 @@ bool aion_first_unsure(const struct aion_query *query, uint64_t low, uint64_t hi
     const struct aion_key *key = key_of(query);
     struct aion_observed observed = {.visible_below = aion_time_of_moment(query->boundaries, low),
                                      .value = query->value};
-    struct aion_place place = place_of(query, observed.visible_below);
+    struct aion_cursor cursor = cursor_of(query, observed.visible_below);
     const struct aion_entry *version;
     bool waits;
     *found = low;
@@ -262,8 +263,8 @@ bool aion_first_unsure(const struct aion_query *query, uint64_t low, uint64_t hi
         return false;
     if (aion_is_unknown_value(query->shard, key, &observed, query->own, reason, &waits))
         return true;
-    for (; (version = version_at(query, place)) && moment_of(query, version) < high;
-         version_next(query, &place)) {
+    for (; (version = version_at(query, cursor)) && moment_of(query, version) < high;
+         version_next(query, &cursor)) {
         observed.visible_below = aion_above(version->time);
         *found = moment_of(query, version) + 1;
         if (version->transaction != query->own &&
@@ -278,13 +279,13 @@ bool aion_first_unsure(const struct aion_query *query, uint64_t low, uint64_t hi
 void aion_find_source(const struct aion_query *query, uint64_t start, uint64_t limit,
                       struct aion_source *source)
 {
-    struct aion_place place = place_of(query, aion_above(limit));
+    struct aion_cursor cursor = cursor_of(query, aion_above(limit));
     *source = (struct aion_source){.newest = ISO_NONE, .shown = ISO_NONE, .oldest = ISO_NONE};
     if (limit == UINT64_MAX)
-        place = aion_chunks_end(&query->shard->pool, &key_of(query)->versions);
+        cursor = aion_chunks_end(&query->shard->pool, &key_of(query)->versions);
     start = start < limit ? start : limit;
-    while (version_before(query, &place)) {
-        const struct aion_entry *version = version_at(query, place);
+    while (version_before(query, &cursor)) {
+        const struct aion_entry *version = version_at(query, cursor);
         query->shard->stats.steps++;
         if (version->transaction == query->own || !has_value(query, version))
             continue;
@@ -311,11 +312,11 @@ uint64_t aion_newest_known(const struct aion_query *query, uint64_t than, uint64
                            uint16_t *newer)
 {
     assert(horizon >= floor);
-    struct aion_place place = place_of(query, aion_above(horizon));
+    struct aion_cursor cursor = cursor_of(query, aion_above(horizon));
     uint64_t time = 0;
     *newer = 0;
-    while (version_before(query, &place)) {
-        const struct aion_entry *version = version_at(query, place);
+    while (version_before(query, &cursor)) {
+        const struct aion_entry *version = version_at(query, cursor);
         query->shard->stats.steps++;
         if (aion_above(version->time) <= than)
             break;
@@ -338,8 +339,8 @@ bool aion_list_is_tied(const struct aion_query *query)
 {
     const struct aion_entry *version;
     uint64_t before = UINT64_MAX;
-    for (struct aion_place place = aion_chunks_begin();
-         query->is_list && (version = version_at(query, place)); version_next(query, &place)) {
+    for (struct aion_cursor cursor = aion_chunks_begin();
+         query->is_list && (version = version_at(query, cursor)); version_next(query, &cursor)) {
         if (version->time == before)
             return true;
         before = version->time;

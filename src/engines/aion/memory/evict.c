@@ -8,7 +8,7 @@
  * Of every key that the hand comes by older versions go, whether it stays or not (paging.c).
  *
  * Who goes follows from the engine's state alone (archive.h): no clock, no address, nothing of the
- * process. So a run that is done again from an archive lets the same go at the same places.
+ * process. So a run that is done again from an archive lets the same go at the same moments.
  *
  * Which go: a hand goes round the keys; each stays as often as it was asked for again since it
  * came, three times at most (a clock with two bits). Most keys that come are not asked for again
@@ -148,10 +148,10 @@ void aion_entry_forget(struct iso_aion_shard *shard, const struct aion_key *key,
 static void empty_sorted_chunks(struct iso_aion_shard *shard, struct aion_key *key,
                                 struct aion_sorted_chunks *sorted_chunks, bool nonversions)
 {
-    struct aion_place place = aion_chunks_begin();
+    struct aion_cursor cursor = aion_chunks_begin();
     const struct aion_entry *entry;
-    for (; (entry = aion_chunks_get(&shard->pool, sorted_chunks, place));
-         aion_chunks_next(&shard->pool, sorted_chunks, &place)) {
+    for (; (entry = aion_chunks_get(&shard->pool, sorted_chunks, cursor));
+         aion_chunks_next(&shard->pool, sorted_chunks, &cursor)) {
         if (nonversions) {
             aion_values_drop(&shard->values, entry->value);
             aion_transaction_drop(shard, entry->transaction);

@@ -123,11 +123,11 @@ void aion_pages_trim(struct iso_aion_shard *shard, struct aion_key *key)
     assert(key->flags & AION_KEY_PAGED);
     struct aion_sorted_chunks *pages = &shard->cold.list[key->cold].pages;
     while (pages->count) {
-        struct aion_place place = aion_chunks_begin();
-        const struct aion_entry *next = aion_chunks_get(&shard->pool, &key->versions, place);
-        aion_chunks_next(&shard->pool, pages, &place);
+        struct aion_cursor cursor = aion_chunks_begin();
+        const struct aion_entry *next = aion_chunks_get(&shard->pool, &key->versions, cursor);
+        aion_chunks_next(&shard->pool, pages, &cursor);
         if (pages->count > 1)
-            next = aion_chunks_get(&shard->pool, pages, place);
+            next = aion_chunks_get(&shard->pool, pages, cursor);
         if (next->time >= shard->time.floor)
             return;
         aion_chunks_drop(&shard->pool, pages, 1);
@@ -141,10 +141,10 @@ static bool read_segments(struct iso_aion_shard *shard, const struct aion_key *k
                           struct aion_sorted_chunks *sorted_chunks)
 {
     const struct aion_sorted_chunks *pages = &shard->cold.list[key->cold].pages;
-    struct aion_place place = aion_chunks_begin();
+    struct aion_cursor cursor = aion_chunks_begin();
     const struct aion_entry *cut;
-    for (; (cut = aion_chunks_get(&shard->pool, pages, place));
-         aion_chunks_next(&shard->pool, pages, &place)) {
+    for (; (cut = aion_chunks_get(&shard->pool, pages, cursor));
+         aion_chunks_next(&shard->pool, pages, &cursor)) {
         const uint8_t *record = NULL;
         uint32_t size = 0, serial = cut->detail;
         uint64_t digest = digest_of(shard, key, serial);
@@ -165,21 +165,21 @@ static bool read_segments(struct iso_aion_shard *shard, const struct aion_key *k
 void aion_page_in_all(struct iso_aion_shard *shard, struct aion_key *key)
 {
     struct aion_sorted_chunks whole = {0};
-    struct aion_place place = aion_chunks_begin();
+    struct aion_cursor cursor = aion_chunks_begin();
     const struct aion_entry *version;
     aion_pages_trim(shard, key); /* of what is left then all is there */
     if (!(key->flags & AION_KEY_PAGED))
         return;
     if (!read_segments(shard, key, &whole)) {
-        while ((version = aion_chunks_get(&shard->pool, &whole, place))) {
+        while ((version = aion_chunks_get(&shard->pool, &whole, cursor))) {
             aion_entry_forget(shard, key, version);
             aion_chunks_drop(&shard->pool, &whole, 1);
         }
         key->flags |= AION_KEY_DROPPED;
     }
     shard->stats.versions += whole.count;
-    for (; (version = aion_chunks_get(&shard->pool, &key->versions, place));
-         aion_chunks_next(&shard->pool, &key->versions, &place)) {
+    for (; (version = aion_chunks_get(&shard->pool, &key->versions, cursor));
+         aion_chunks_next(&shard->pool, &key->versions, &cursor)) {
         struct aion_entry copy = *version;
         aion_chunks_insert(&shard->pool, &whole, aion_chunks_end(&shard->pool, &whole), &copy);
     }
@@ -196,13 +196,13 @@ bool aion_reads_paged(struct iso_aion_shard *shard, const struct aion_key *key,
 {
     assert(key->flags & AION_KEY_PAGED);
     const struct aion_sorted_chunks *pages = &shard->cold.list[key->cold].pages;
-    struct aion_place place = aion_chunks_lower(&shard->pool, pages, visible_below);
+    struct aion_cursor cursor = aion_chunks_lower(&shard->pool, pages, visible_below);
     const uint8_t *record = NULL;
     uint32_t size = 0;
     if (aion_chunks_get(&shard->pool, &key->versions, aion_chunks_begin())->time < visible_below ||
-        !aion_chunks_before(&shard->pool, pages, &place))
+        !aion_chunks_before(&shard->pool, pages, &cursor))
         return false;
-    uint32_t serial = aion_chunks_get(&shard->pool, pages, place)->detail;
+    uint32_t serial = aion_chunks_get(&shard->pool, pages, cursor)->detail;
     if (iso_spill_get(shard->paging.store, digest_of(shard, key, serial), &record, &size,
                       &shard->paging.failure) != ISO_OK ||
         !record || !aion_segment_agrees(record, size, visible_below, atoms, value))

@@ -75,12 +75,12 @@ static void put_versions(const struct iso_aion_shard *shard, const struct aion_k
                          struct aion_bytes *bytes, struct iso_spill_record *record)
 {
     bool list = aion_key_is_list(key);
-    struct aion_place place = aion_chunks_begin();
+    struct aion_cursor cursor = aion_chunks_begin();
     const struct aion_entry *entry;
     put(bytes, key->versions.count);
     for (size_t last = bytes->size, stays = 0;
-         (entry = aion_chunks_get(&shard->pool, &key->versions, place));
-         aion_chunks_next(&shard->pool, &key->versions, &place)) {
+         (entry = aion_chunks_get(&shard->pool, &key->versions, cursor));
+         aion_chunks_next(&shard->pool, &key->versions, &cursor)) {
         if (entry->time < shard->time.passed && bytes->size > last)
             note_expiring(record, bytes->size - last - stays, entry->time);
         last = bytes->size;
@@ -92,11 +92,11 @@ static void put_nonversions(const struct iso_aion_shard *shard, struct aion_byte
                             const struct aion_sorted_chunks *nonversions,
                             struct iso_spill_record *record)
 {
-    struct aion_place place = aion_chunks_begin();
+    struct aion_cursor cursor = aion_chunks_begin();
     const struct aion_entry *entry;
     put(bytes, nonversions->count);
-    for (; (entry = aion_chunks_get(&shard->pool, nonversions, place));
-         aion_chunks_next(&shard->pool, nonversions, &place)) {
+    for (; (entry = aion_chunks_get(&shard->pool, nonversions, cursor));
+         aion_chunks_next(&shard->pool, nonversions, &cursor)) {
         size_t first = bytes->size;
         put_entry(shard, bytes, entry, false);
         if (entry->time < shard->time.passed)
@@ -109,12 +109,12 @@ static void put_pages(const struct iso_aion_shard *shard, const struct aion_key 
                       struct aion_bytes *bytes, struct iso_spill_record *record)
 {
     const struct aion_sorted_chunks *pages = &shard->cold.list[key->cold].pages;
-    struct aion_place place = aion_chunks_begin();
-    const struct aion_entry *cut, *behind = aion_chunks_get(&shard->pool, &key->versions, place);
+    struct aion_cursor cursor = aion_chunks_begin();
+    const struct aion_entry *cut, *behind = aion_chunks_get(&shard->pool, &key->versions, cursor);
     size_t first = bytes->size;
     put(bytes, pages->count);
-    for (; (cut = aion_chunks_get(&shard->pool, pages, place));
-         aion_chunks_next(&shard->pool, pages, &place)) {
+    for (; (cut = aion_chunks_get(&shard->pool, pages, cursor));
+         aion_chunks_next(&shard->pool, pages, &cursor)) {
         put(bytes, cut->time);
         put(bytes, cut->detail);
     }

@@ -3,9 +3,9 @@
  *
  * In such a session what each entry would have to say, the largest position before it, changes for
  * many of them each time. So two runs are kept in place of one. The *records*: those whose
- * positions are larger than all before; the last of them at or before a place is what counts there.
- * And the *unreported*: those that follow all that stands before them as far as it is known. A new
- * record takes the place of those behind it that are not larger, and breaks the order of the
+ * positions are larger than all before; the last of them at or before a position is what counts
+ * there. And the *unreported*: those that follow all that stands before them as far as it is known.
+ * A new record takes the place of those behind it that are not larger, and breaks the order of the
  * unreported up to the next record, but for those that begin where it ends. Each member becomes a
  * record once, and is reported once: so a session costs the logarithm a member, whatever the order.
  * Who is neither is known no more, and not needed.
@@ -23,11 +23,11 @@ static struct aion_disorder *disorder_of(struct iso_aion *engine,
 }
 
 static void take_member(struct iso_aion *engine, struct aion_sorted_chunks *sorted_chunks,
-                        struct aion_place *place)
+                        struct aion_cursor *cursor)
 {
-    uint32_t number = aion_chunks_get(&engine->sessions.pool, sorted_chunks, *place)->transaction;
+    uint32_t number = aion_chunks_get(&engine->sessions.pool, sorted_chunks, *cursor)->transaction;
     engine->stats.steps++;
-    aion_chunks_take(&engine->sessions.pool, sorted_chunks, place);
+    aion_chunks_take(&engine->sessions.pool, sorted_chunks, cursor);
     assert(engine->sessions.members.list[number].uses);
     if (!--engine->sessions.members.list[number].uses)
         aion_member_free(engine, number);
@@ -41,7 +41,7 @@ static void put_member(struct iso_aion *engine, struct aion_sorted_chunks *sorte
                                .transaction = entrant->member,
                                .operation = entrant->number};
     aion_chunks_insert(&engine->sessions.pool, sorted_chunks,
-                       aion_session_place(engine, sorted_chunks, entrant->sno, entrant->number),
+                       aion_session_cursor(engine, sorted_chunks, entrant->sno, entrant->number),
                        &entry);
     engine->sessions.members.list[entrant->member].uses++;
 }
@@ -65,21 +65,23 @@ static void judge_behind(struct iso_aion *engine, struct aion_session *session,
                          const struct aion_entrant *entrant, const struct aion_entry *until)
 {
     struct aion_sorted_chunks *unreported = &disorder_of(engine, session)->unreported;
-    struct aion_place place = aion_session_place(engine, unreported, entrant->sno, entrant->number);
+    struct aion_cursor cursor =
+        aion_session_cursor(engine, unreported, entrant->sno, entrant->number);
     uint64_t cts = engine->sessions.members.list[entrant->member].cts;
     for (;;) {
-        engine->stats.steps += aion_chunks_skip(&engine->sessions.pool, unreported, &place,
+        engine->stats.steps += aion_chunks_skip(&engine->sessions.pool, unreported, &cursor,
                                                 cts < UINT64_MAX ? cts + 1 : cts) +
                                1;
-        const struct aion_entry *entry = aion_chunks_get(&engine->sessions.pool, unreported, place);
+        const struct aion_entry *entry =
+            aion_chunks_get(&engine->sessions.pool, unreported, cursor);
         if (!entry || (until && is_behind(entry, until)))
             return;
         struct aion_member *member = &engine->sessions.members.list[entry->transaction];
         if (aion_session_judge(engine, session, member,
                                &engine->sessions.members.list[entrant->member]))
-            aion_chunks_next(&engine->sessions.pool, unreported, &place);
+            aion_chunks_next(&engine->sessions.pool, unreported, &cursor);
         else
-            take_member(engine, unreported, &place);
+            take_member(engine, unreported, &cursor);
     }
 }
 
@@ -88,11 +90,11 @@ static void add_record(struct iso_aion *engine, struct aion_session *session,
 {
     struct aion_sorted_chunks *records = &disorder_of(engine, session)->records;
     const struct aion_member *member = &engine->sessions.members.list[entrant->member];
-    struct aion_place place = aion_session_place(engine, records, entrant->sno, entrant->number);
+    struct aion_cursor cursor = aion_session_cursor(engine, records, entrant->sno, entrant->number);
     const struct aion_entry *next;
-    while ((next = aion_chunks_get(&engine->sessions.pool, records, place)) &&
+    while ((next = aion_chunks_get(&engine->sessions.pool, records, cursor)) &&
            !aion_is_larger(engine, &engine->sessions.members.list[next->transaction], member))
-        take_member(engine, records, &place);
+        take_member(engine, records, &cursor);
     struct aion_entry until = next ? *next : (struct aion_entry){.time = 0};
     judge_behind(engine, session, entrant, next ? &until : NULL);
     put_member(engine, &disorder_of(engine, session)->records, entrant, member->cts);
@@ -104,7 +106,7 @@ void aion_disorder_add(struct iso_aion *engine, struct aion_session *session,
     assert(!session->members.count);
     struct aion_sorted_chunks *records = &disorder_of(engine, session)->records;
     struct aion_member *member = &engine->sessions.members.list[entrant->member];
-    struct aion_place before = aion_session_place(engine, records, entrant->sno, entrant->number);
+    struct aion_cursor before = aion_session_cursor(engine, records, entrant->sno, entrant->number);
     const struct aion_member *earlier = NULL;
     bool in_order = true;
     member->uses = 1; /* while it is looked at */
@@ -141,7 +143,7 @@ static uint32_t new_disorder(struct aion_sessions *sessions)
 void aion_disorder_begin(struct iso_aion *engine, struct aion_session *session)
 {
     assert(!session->disorder);
-    struct aion_place place = aion_chunks_begin();
+    struct aion_cursor cursor = aion_chunks_begin();
     const struct aion_entry *entry;
     session->disorder = new_disorder(&engine->sessions);
     struct aion_disorder *disorder = disorder_of(engine, session);
@@ -149,13 +151,13 @@ void aion_disorder_begin(struct iso_aion *engine, struct aion_session *session)
                               before `lost` */
         const struct aion_member *pinned = &engine->sessions.members.list[session->pinned - 1];
         struct aion_entrant first = {.sno = session->lost, .member = session->pinned - 1};
-        entry = aion_chunks_get(&engine->sessions.pool, &session->members, place);
+        entry = aion_chunks_get(&engine->sessions.pool, &session->members, cursor);
         first.number = entry ? entry->operation - 1 : 0;
         engine->sessions.members.list[first.member].uses = 0;
         put_member(engine, &disorder->records, &first, pinned->cts);
     }
-    for (; (entry = aion_chunks_get(&engine->sessions.pool, &session->members, place));
-         aion_chunks_next(&engine->sessions.pool, &session->members, &place)) {
+    for (; (entry = aion_chunks_get(&engine->sessions.pool, &session->members, cursor));
+         aion_chunks_next(&engine->sessions.pool, &session->members, &cursor)) {
         struct aion_member *member = &engine->sessions.members.list[entry->transaction];
         struct aion_entrant entrant = {
             .sno = entry->time, .member = entry->transaction, .number = entry->operation};
@@ -179,18 +181,18 @@ static void drop_members(struct iso_aion *engine, struct aion_sorted_chunks *sor
                          const struct aion_entry *until, uint32_t kept, uint64_t *sno,
                          uint64_t *cts)
 {
-    struct aion_place place = aion_chunks_begin();
+    struct aion_cursor cursor = aion_chunks_begin();
     const struct aion_entry *entry;
-    while ((entry = aion_chunks_get(&engine->sessions.pool, sorted_chunks, place)) &&
+    while ((entry = aion_chunks_get(&engine->sessions.pool, sorted_chunks, cursor)) &&
            (!until || is_behind(until, entry))) {
         if (entry->transaction == kept) {
-            aion_chunks_next(&engine->sessions.pool, sorted_chunks, &place);
+            aion_chunks_next(&engine->sessions.pool, sorted_chunks, &cursor);
             continue;
         }
         uint64_t position = engine->sessions.members.list[entry->transaction].cts;
         *sno = entry->time > *sno ? entry->time : *sno;
         *cts = position > *cts ? position : *cts;
-        take_member(engine, sorted_chunks, &place);
+        take_member(engine, sorted_chunks, &cursor);
     }
 }
 
@@ -199,12 +201,12 @@ static void drop_members(struct iso_aion *engine, struct aion_sorted_chunks *sor
 void aion_disorder_trim(struct iso_aion *engine, struct aion_session *session)
 {
     struct aion_disorder *disorder = disorder_of(engine, session);
-    struct aion_place place = aion_chunks_begin();
+    struct aion_cursor cursor = aion_chunks_begin();
     const struct aion_entry *record, *last = NULL;
     uint64_t sno = 0, cts = 0;
-    for (; (record = aion_chunks_get(&engine->sessions.pool, &disorder->records, place)) &&
+    for (; (record = aion_chunks_get(&engine->sessions.pool, &disorder->records, cursor)) &&
            record->start < engine->time.floor;
-         aion_chunks_next(&engine->sessions.pool, &disorder->records, &place))
+         aion_chunks_next(&engine->sessions.pool, &disorder->records, &cursor))
         last = record;
     if (!last)
         return;

@@ -93,10 +93,10 @@ static uint32_t count_below_floor(const struct iso_aion *engine,
 static void unpin_member(struct iso_aion *engine, struct aion_session *session)
 {
     uint32_t number = session->pinned - 1;
-    struct aion_place place = aion_chunks_begin();
+    struct aion_cursor cursor = aion_chunks_begin();
     const struct aion_entry *entry;
-    for (; (entry = aion_chunks_get(&engine->sessions.pool, &session->members, place));
-         aion_chunks_next(&engine->sessions.pool, &session->members, &place)) {
+    for (; (entry = aion_chunks_get(&engine->sessions.pool, &session->members, cursor));
+         aion_chunks_next(&engine->sessions.pool, &session->members, &cursor)) {
         engine->stats.steps++;
         if (entry->detail == number)
             return;
@@ -142,7 +142,7 @@ void aion_session_trim(struct iso_aion *engine, struct aion_session *session)
     uint32_t count = count_below_floor(engine, &session->members), chunk = 0, left, entries_here;
     if (count < 2 || (!is_long && count * 4 < session->members.count))
         return;
-    struct aion_place last = aion_chunks_begin();
+    struct aion_cursor last = aion_chunks_begin();
     for (left = count - 1;; left -= entries_here, last.chunk++) {
         aion_chunks_chunk(&engine->sessions.pool, &session->members, last.chunk, &entries_here);
         if (left < entries_here)
@@ -177,7 +177,7 @@ void aion_session_trim(struct iso_aion *engine, struct aion_session *session)
 void aion_session_empty(struct iso_aion *engine, struct aion_session *session)
 {
     assert(!session->waiting);
-    struct aion_place place = aion_chunks_begin();
+    struct aion_cursor cursor = aion_chunks_begin();
     const struct aion_entry *entry;
     if (session->disorder) {
         aion_disorder_empty(engine, session);
@@ -187,8 +187,8 @@ void aion_session_empty(struct iso_aion *engine, struct aion_session *session)
         const struct aion_entry *last = aion_chunks_last(&engine->sessions.pool, &session->members);
         aion_session_lose(engine, session, last->time, last->start);
     }
-    for (; (entry = aion_chunks_get(&engine->sessions.pool, &session->members, place));
-         aion_chunks_next(&engine->sessions.pool, &session->members, &place))
+    for (; (entry = aion_chunks_get(&engine->sessions.pool, &session->members, cursor));
+         aion_chunks_next(&engine->sessions.pool, &session->members, &cursor))
         aion_member_free(engine, entry->transaction);
     if (session->pinned)
         aion_member_free(engine, session->pinned - 1);
@@ -277,14 +277,14 @@ static void restart_session(struct iso_aion *engine, struct aion_session *sessio
     session->lost = 0;
 }
 
-/* The entries behind `place` that have nothing larger now have `number` before them. */
+/* The entries behind `cursor` that have nothing larger now have `number` before them. */
 static void pass_latest_on(struct iso_aion *engine, struct aion_session *session,
-                           struct aion_place place, uint32_t number)
+                           struct aion_cursor cursor, uint32_t number)
 {
     for (;;) {
-        aion_chunks_next(&engine->sessions.pool, &session->members, &place);
+        aion_chunks_next(&engine->sessions.pool, &session->members, &cursor);
         struct aion_entry *entry =
-            aion_chunks_get(&engine->sessions.pool, &session->members, place);
+            aion_chunks_get(&engine->sessions.pool, &session->members, cursor);
         if (!entry)
             return;
         struct aion_member *member = &engine->sessions.members.list[number];
@@ -314,9 +314,9 @@ void aion_session_doubt(struct iso_aion *engine, struct aion_session *session,
 }
 
 static void insert_member(struct iso_aion *engine, struct aion_session *session,
-                          struct aion_place place, const struct aion_entrant *entrant)
+                          struct aion_cursor cursor, const struct aion_entrant *entrant)
 {
-    struct aion_place before = place;
+    struct aion_cursor before = cursor;
     uint32_t number = entrant->member, latest = number;
     bool in_order = true;
     if (session->members.count &&
@@ -335,9 +335,9 @@ static void insert_member(struct iso_aion *engine, struct aion_session *session,
                                .transaction = number,
                                .detail = latest,
                                .operation = entrant->number};
-    place = aion_chunks_insert(&engine->sessions.pool, &session->members, place, &entry);
+    cursor = aion_chunks_insert(&engine->sessions.pool, &session->members, cursor, &entry);
     if (latest == number)
-        pass_latest_on(engine, session, place, number);
+        pass_latest_on(engine, session, cursor, number);
     if (session->pinned)
         unpin_member(engine, session);
 }
@@ -401,9 +401,9 @@ static bool came_before(const void *context, const struct aion_entry *other)
     return (int32_t)(other->operation - *(const uint32_t *)context) < 0;
 }
 
-struct aion_place aion_session_place(const struct iso_aion *engine,
-                                     const struct aion_sorted_chunks *sorted_chunks, uint64_t sno,
-                                     uint32_t number)
+struct aion_cursor aion_session_cursor(const struct iso_aion *engine,
+                                       const struct aion_sorted_chunks *sorted_chunks, uint64_t sno,
+                                       uint32_t number)
 {
     if (!sorted_chunks->count ||
         aion_chunks_last(&engine->sessions.pool, sorted_chunks)->time < sno)
@@ -427,7 +427,7 @@ void aion_session_add(struct iso_aion *engine, const struct aion_entrant *entran
     if (aion_chunks_full(&engine->sessions.pool, &session->members))
         aion_session_trim(engine, session);
     insert_member(engine, session,
-                  aion_session_place(engine, &session->members, entrant->sno, entrant->number),
+                  aion_session_cursor(engine, &session->members, entrant->sno, entrant->number),
                   entrant);
     if (session->rescan_cost >
         (engine->options.forced.throttles_soon ? 0 : MUCH + 4 * session->arrived))

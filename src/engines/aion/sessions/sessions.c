@@ -6,12 +6,13 @@
  *
  *  - one that starts below the floor in a session that is not known may belong to one that was
  *    forgotten: `below`
- *  - one that claims a place (sno) before what was forgotten would break the order of those: `lost`
+ *  - one that claims a position (sno) before what was forgotten would break the order of those:
+ *    `lost`
  *
  * Both are undecided then, never right (session.c). Of the sessions that ended last their end is
  * remembered (tombstone.c): what comes of those is judged by that, so that it is undecided only
  * where it would be, or would make others, wrong. One that ended before these cannot be told from a
- * new one: what claims a place that it may have passed is undecided.
+ * new one: what claims a position that it may have passed is undecided.
  */
 #include <assert.h>
 

@@ -2,15 +2,15 @@
  * each.
  *
  * What a transaction needs that comes after all: whether it can stand before one that was let go of
- * (`lost`), whether it starts below one (`below`), and its place if it has none (`arrived`). A
+ * (`lost`), whether it starts below one (`below`), and its position if it has none (`arrived`). A
  * table of sets, doubled until it has its full size; from then on the one of a set whose positions
  * are lowest makes room.
  *
  * Of those that made room the largest `lost` and `arrived` are known. A session of a name that is
  * not known may then be one of them: it is taken to have had as much as any of them. One that gives
- * no places follows by its arrival; one that begins with the first place, 0 or 1, is a new session
- * by definition (session.c), since to have been silent for the whole retention ended it; what
- * claims a later place below that bound is undecided.
+ * no positions follows by its arrival; one that begins with the first position, 0 or 1, is a new
+ * session by definition (session.c), since to have been silent for the whole retention ended it;
+ * what claims a later position below that bound is undecided.
  */
 #include <assert.h>
 

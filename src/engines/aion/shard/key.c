@@ -284,10 +284,10 @@ static uint64_t reads_above(const struct iso_aion_shard *shard, const struct aio
                             uint64_t visible_below)
 {
     uint64_t count = 0;
-    struct aion_place place =
+    struct aion_cursor cursor =
         aion_chunks_lower(&shard->pool, &key->reads, aion_above(visible_below));
-    for (; aion_chunks_get(&shard->pool, &key->reads, place);
-         aion_chunks_next(&shard->pool, &key->reads, &place))
+    for (; aion_chunks_get(&shard->pool, &key->reads, cursor);
+         aion_chunks_next(&shard->pool, &key->reads, &cursor))
         count++;
     return count;
 }

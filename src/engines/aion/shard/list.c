@@ -105,9 +105,9 @@ struct aion_entry *aion_visible(const struct iso_aion_shard *shard, const struct
     if (aion_chunks_near(&shard->pool, &key->versions, visible_below, &near) && near.index &&
         near.entries[near.index - 1].transaction != own)
         return &near.entries[near.index - 1];
-    struct aion_place place = aion_chunks_lower(&shard->pool, &key->versions, visible_below);
-    while (aion_chunks_before(&shard->pool, &key->versions, &place)) {
-        struct aion_entry *version = aion_chunks_get(&shard->pool, &key->versions, place);
+    struct aion_cursor cursor = aion_chunks_lower(&shard->pool, &key->versions, visible_below);
+    while (aion_chunks_before(&shard->pool, &key->versions, &cursor)) {
+        struct aion_entry *version = aion_chunks_get(&shard->pool, &key->versions, cursor);
         if (version->transaction != own)
             return version;
     }
@@ -119,14 +119,14 @@ const struct aion_entry *aion_required(const struct iso_aion_shard *shard,
                                        const struct aion_key *key,
                                        const struct aion_observed *observed, uint32_t own)
 {
-    struct aion_place place;
+    struct aion_cursor cursor;
     const struct aion_entry *version = aion_visible(shard, key, observed->visible_below, own);
     if (shard->deferred_level == ISO_SI || !observed->newer)
         return version;
-    place = aion_chunks_lower(&shard->pool, &key->versions, observed->visible_below);
+    cursor = aion_chunks_lower(&shard->pool, &key->versions, observed->visible_below);
     for (uint32_t left = observed->newer + 1u;
-         left && aion_chunks_before(&shard->pool, &key->versions, &place);) {
-        version = aion_chunks_get(&shard->pool, &key->versions, place);
+         left && aion_chunks_before(&shard->pool, &key->versions, &cursor);) {
+        version = aion_chunks_get(&shard->pool, &key->versions, cursor);
         left -= version->transaction != own;
     }
     return version;
@@ -152,7 +152,7 @@ static bool take_prefix(const struct iso_aion_shard *shard, uint32_t value,
 struct layers {
     const struct iso_aion_shard *shard;
     const struct aion_key *key;
-    struct aion_place place;
+    struct aion_cursor cursor;
     uint64_t visible_below;
     const struct aion_entry *last; /* NULL: the bound decides */
     bool done;
@@ -173,11 +173,11 @@ static const struct aion_entry *next_layer(struct layers *layers)
 {
     const struct aion_sorted_chunks *versions = &layers->key->versions;
     const struct aion_entry *version =
-        aion_chunks_get(&layers->shard->pool, versions, layers->place);
+        aion_chunks_get(&layers->shard->pool, versions, layers->cursor);
     if (layers->done || !version || version->time >= layers->visible_below)
         return NULL;
     layers->done = version == layers->last;
-    aion_chunks_next(&layers->shard->pool, versions, &layers->place);
+    aion_chunks_next(&layers->shard->pool, versions, &layers->cursor);
     return version;
 }
 

@@ -84,10 +84,10 @@ static uint32_t begun_by(const struct level *level, uint64_t time)
     return low;
 }
 
-static uint32_t ones_before(const struct bits *row, uint32_t place)
+static uint32_t ones_before(const struct bits *row, uint32_t bit)
 {
-    const struct bits *bits = &row[place / WORD];
-    uint64_t below = place % WORD ? bits->word & (UINT64_MAX >> (WORD - place % WORD)) : 0;
+    const struct bits *bits = &row[bit / WORD];
+    uint64_t below = bit % WORD ? bits->word & (UINT64_MAX >> (WORD - bit % WORD)) : 0;
     return bits->ones + (uint32_t)__builtin_popcountll(below);
 }
 

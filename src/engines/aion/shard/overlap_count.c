@@ -93,10 +93,10 @@ static const struct aion_entry *version_of(const struct iso_aion_shard *shard,
         !shard->transactions.list[writer->transaction].references ||
         tid_of(shard, writer->transaction) != writer->tid)
         return NULL;
-    struct aion_place place = aion_place_of_version(shard, key, &version);
-    if (!aion_chunks_before(&shard->pool, &key->versions, &place))
+    struct aion_cursor cursor = aion_cursor_of_version(shard, key, &version);
+    if (!aion_chunks_before(&shard->pool, &key->versions, &cursor))
         return NULL;
-    const struct aion_entry *found = aion_chunks_get(&shard->pool, &key->versions, place);
+    const struct aion_entry *found = aion_chunks_get(&shard->pool, &key->versions, cursor);
     return found->transaction == writer->transaction ? found : NULL;
 }
 
@@ -191,7 +191,7 @@ static struct aion_overlap_count *overlap_count_of(struct iso_aion_shard *shard,
 {
     assert(key->cold && !(key->flags & AION_KEY_FREE));
     struct aion_cold *cold = &shard->cold.list[key->cold];
-    struct aion_place place = aion_chunks_begin();
+    struct aion_cursor cursor = aion_chunks_begin();
     const struct aion_entry *version;
     if (cold->overlap_count && aion_overlaps_size(cold->overlap_count->all) == key->versions.count)
         return cold->overlap_count;
@@ -199,8 +199,8 @@ static struct aion_overlap_count *overlap_count_of(struct iso_aion_shard *shard,
     cold->overlap_count = iso_allocate_zeroed(1, sizeof *cold->overlap_count);
     cold->overlap_count->all = aion_overlaps_new();
     cold->overlap_count->doubted = aion_overlaps_new();
-    for (; (version = aion_chunks_get(&shard->pool, &key->versions, place));
-         aion_chunks_next(&shard->pool, &key->versions, &place))
+    for (; (version = aion_chunks_get(&shard->pool, &key->versions, cursor));
+         aion_chunks_next(&shard->pool, &key->versions, &cursor))
         add_to_overlap_count(shard, key, cold->overlap_count, version);
     return cold->overlap_count;
 }

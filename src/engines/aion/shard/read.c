@@ -31,8 +31,8 @@ static bool may_be_written(const struct iso_aion_shard *shard,
                            uint64_t before)
 {
     uint64_t time = aion_unknown_time(value);
-    struct aion_place place = aion_chunks_lower(&shard->pool, nonversions, time);
-    const struct aion_entry *nonversion = aion_chunks_get(&shard->pool, nonversions, place);
+    struct aion_cursor cursor = aion_chunks_lower(&shard->pool, nonversions, time);
+    const struct aion_entry *nonversion = aion_chunks_get(&shard->pool, nonversions, cursor);
     if (!nonversion || nonversion->time != time)
         return false;
     if (nonversion->detail == AION_NONVERSION_UNKNOWN) {
@@ -50,10 +50,10 @@ static bool may_be_written(const struct iso_aion_shard *shard,
 static bool has_writer(const struct iso_aion_shard *shard, const struct aion_key *key,
                        uint32_t value)
 {
-    struct aion_place place = aion_chunks_end(&shard->pool, &key->versions);
-    for (int left = WRITERS; left && aion_chunks_before(&shard->pool, &key->versions, &place);
+    struct aion_cursor cursor = aion_chunks_end(&shard->pool, &key->versions);
+    for (int left = WRITERS; left && aion_chunks_before(&shard->pool, &key->versions, &cursor);
          left--) {
-        const struct aion_entry *version = aion_chunks_get(&shard->pool, &key->versions, place);
+        const struct aion_entry *version = aion_chunks_get(&shard->pool, &key->versions, cursor);
         if (version->value == value)
             return true;
         if (version->time < shard->time.floor)
@@ -74,11 +74,11 @@ static bool is_aged(const struct iso_aion_shard *shard, const struct aion_key *k
         return aged;
     if (key->newest_time < observed->visible_below)
         return key->newest_time <= aged;
-    struct aion_place place =
+    struct aion_cursor cursor =
         aion_chunks_lower(&shard->pool, &key->versions, observed->visible_below);
-    if (!aion_chunks_before(&shard->pool, &key->versions, &place))
+    if (!aion_chunks_before(&shard->pool, &key->versions, &cursor))
         return true;
-    return aion_chunks_get(&shard->pool, &key->versions, place)->time <= aged;
+    return aion_chunks_get(&shard->pool, &key->versions, cursor)->time <= aged;
 }
 
 /* True if a transaction of unknown outcome may have written what was read. */
@@ -184,11 +184,11 @@ static void keep_read(struct iso_aion_shard *shard, struct aion_key *key,
         aion_trim_reads(shard, key);
         aion_chunks_make_room(&shard->pool, &key->reads);
     }
-    struct aion_place place =
+    struct aion_cursor cursor =
         observed->visible_below >= key->last_read
             ? aion_chunks_end(&shard->pool, &key->reads)
             : aion_chunks_lower(&shard->pool, &key->reads, observed->visible_below);
-    aion_chunks_insert(&shard->pool, &key->reads, place, &entry);
+    aion_chunks_insert(&shard->pool, &key->reads, cursor, &entry);
     key->last_read =
         observed->visible_below > key->last_read ? observed->visible_below : key->last_read;
     if (observed->own)
@@ -206,9 +206,9 @@ static void note_tie(struct iso_aion_shard *shard, const struct aion_key *key, u
     if (shard->options.level != ISO_SER || (reader->flags & ISO_POINT) ||
         key->newest_time < reader->cts)
         return;
-    struct aion_place place = aion_chunks_lower(&shard->pool, &key->versions, reader->cts);
-    for (;; aion_chunks_next(&shard->pool, &key->versions, &place)) {
-        const struct aion_entry *version = aion_chunks_get(&shard->pool, &key->versions, place);
+    struct aion_cursor cursor = aion_chunks_lower(&shard->pool, &key->versions, reader->cts);
+    for (;; aion_chunks_next(&shard->pool, &key->versions, &cursor)) {
+        const struct aion_entry *version = aion_chunks_get(&shard->pool, &key->versions, cursor);
         if (!version || version->time != reader->cts)
             return;
         if (version->transaction != transaction) {
@@ -393,11 +393,11 @@ static uint32_t find_reader(const struct iso_aion_shard *shard, const struct aio
                             uint32_t transaction)
 {
     const struct aion_transaction *reader = &shard->transactions.list[transaction];
-    struct aion_place place = aion_chunks_lower(&shard->pool, &key->versions, reader->cts);
+    struct aion_cursor cursor = aion_chunks_lower(&shard->pool, &key->versions, reader->cts);
     const struct aion_entry *version;
-    for (; (version = aion_chunks_get(&shard->pool, &key->versions, place)) &&
+    for (; (version = aion_chunks_get(&shard->pool, &key->versions, cursor)) &&
            version->time == reader->cts;
-         aion_chunks_next(&shard->pool, &key->versions, &place)) {
+         aion_chunks_next(&shard->pool, &key->versions, &cursor)) {
         if (shard->transactions.list[version->transaction].tid == reader->tid)
             return version->transaction;
     }
@@ -509,12 +509,12 @@ void aion_recheck_version(struct iso_aion_shard *shard, struct aion_key *key,
         recheck_near(shard, key, &near, version, successor);
         return;
     }
-    struct aion_place place = aion_chunks_lower(&shard->pool, &key->reads, aion_above(from));
-    for (uint32_t scanned = 0;; scanned++, aion_chunks_next(&shard->pool, &key->reads, &place)) {
-        struct aion_entry *read = aion_chunks_get(&shard->pool, &key->reads, place);
+    struct aion_cursor cursor = aion_chunks_lower(&shard->pool, &key->reads, aion_above(from));
+    for (uint32_t scanned = 0;; scanned++, aion_chunks_next(&shard->pool, &key->reads, &cursor)) {
+        struct aion_entry *read = aion_chunks_get(&shard->pool, &key->reads, cursor);
         if (!read || (!all && read->time > successor)) {
             if (scanned > aion_many(shard))
-                aion_note_rechecks(shard, key, place, scanned);
+                aion_note_rechecks(shard, key, cursor, scanned);
             return;
         }
         if (read->transaction != cause || (read->operation & AION_READ_OWN))
@@ -555,11 +555,11 @@ void aion_recheck_initial(struct iso_aion_shard *shard, struct aion_key *key)
 {
     if (key->flags & AION_KEY_PAGED)
         aion_page_in_all(shard, key);
-    struct aion_place place = aion_chunks_begin();
-    const struct aion_entry *first = aion_chunks_get(&shard->pool, &key->versions, place);
+    struct aion_cursor cursor = aion_chunks_begin();
+    const struct aion_entry *first = aion_chunks_get(&shard->pool, &key->versions, cursor);
     uint64_t until = first && !(key->flags & AION_KEY_OWN) ? first->time : UINT64_MAX;
-    for (;; aion_chunks_next(&shard->pool, &key->reads, &place)) {
-        struct aion_entry *read = aion_chunks_get(&shard->pool, &key->reads, place);
+    for (;; aion_chunks_next(&shard->pool, &key->reads, &cursor)) {
+        struct aion_entry *read = aion_chunks_get(&shard->pool, &key->reads, cursor);
         if (!read || read->time > until)
             break;
         if (!aion_may_drop_read(shard, read->time))

@@ -116,10 +116,10 @@ void aion_transaction_drop(struct iso_aion_shard *shard, uint32_t number)
  * later. */
 void aion_transaction_drop_later(struct iso_aion_shard *shard, uint32_t number)
 {
-    uint32_t *place = &shard->transactions.leaving[shard->transactions.leaving_at++ % AION_LEAVING],
-             before = *place;
+    uint32_t *slot = &shard->transactions.leaving[shard->transactions.leaving_at++ % AION_LEAVING],
+             before = *slot;
     __builtin_prefetch(&shard->transactions.list[number], 1);
-    *place = number + 1;
+    *slot = number + 1;
     if (before)
         aion_transaction_drop(shard, before - 1);
 }

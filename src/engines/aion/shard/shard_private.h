@@ -218,10 +218,10 @@ bool aion_is_unknown_value(const struct iso_aion_shard *shard, const struct aion
                            enum iso_unjudged *reason, bool *waits);
 
 /* write.c */
-/* Behind all that stand before it in the order of versions, or at its place. */
-struct aion_place aion_place_of_version(const struct iso_aion_shard *shard,
-                                        const struct aion_key *key,
-                                        const struct aion_entry *version);
+/* Behind all that stand before it in the order of versions, or at its position. */
+struct aion_cursor aion_cursor_of_version(const struct iso_aion_shard *shard,
+                                          const struct aion_key *key,
+                                          const struct aion_entry *version);
 void aion_version(struct iso_aion_shard *shard, const struct aion_batch *batch,
                   const struct aion_part *part, const struct aion_step *step, uint32_t transaction);
 void aion_nonversion(struct iso_aion_shard *shard, const struct aion_batch *batch,
@@ -253,7 +253,7 @@ static inline uint32_t aion_many(const struct iso_aion_shard *shard)
 {
     return shard->options.forced.throttles_soon ? 1 : AION_MANY;
 }
-void aion_note_rechecks(struct iso_aion_shard *shard, struct aion_key *key, struct aion_place end,
+void aion_note_rechecks(struct iso_aion_shard *shard, struct aion_key *key, struct aion_cursor end,
                         uint32_t scanned);
 void aion_trim_idle(struct iso_aion_shard *shard, struct aion_key *key);
 static inline bool aion_is_stale(const struct iso_aion_shard *shard,

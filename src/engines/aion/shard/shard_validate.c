@@ -55,9 +55,9 @@ static void name_transaction(struct census *census, uint32_t transaction)
 static void name_all(struct census *census, const struct aion_sorted_chunks *sorted_chunks)
 {
     const struct aion_entry *entry;
-    struct aion_place place = aion_chunks_begin();
-    for (; (entry = aion_chunks_get(&census->shard->pool, sorted_chunks, place));
-         aion_chunks_next(&census->shard->pool, sorted_chunks, &place))
+    struct aion_cursor cursor = aion_chunks_begin();
+    for (; (entry = aion_chunks_get(&census->shard->pool, sorted_chunks, cursor));
+         aion_chunks_next(&census->shard->pool, sorted_chunks, &cursor))
         name_transaction(census, entry->transaction);
 }
 
@@ -66,7 +66,7 @@ static void name_all(struct census *census, const struct aion_sorted_chunks *sor
 static void validate_newest(const struct iso_aion_shard *shard, const struct aion_key *key)
 {
     const struct aion_entry *entry;
-    struct aion_place place = aion_chunks_begin();
+    struct aion_cursor cursor = aion_chunks_begin();
     if (!key->versions.count) {
         assert(!key->newest_time);
         return;
@@ -74,8 +74,8 @@ static void validate_newest(const struct iso_aion_shard *shard, const struct aio
     entry = aion_chunks_last(&shard->pool, &key->versions);
     assert(key->newest_time == entry->time);
     assert(aion_key_is_list(key) || key->newest_value == entry->value);
-    for (; (entry = aion_chunks_get(&shard->pool, &key->versions, place));
-         aion_chunks_next(&shard->pool, &key->versions, &place))
+    for (; (entry = aion_chunks_get(&shard->pool, &key->versions, cursor));
+         aion_chunks_next(&shard->pool, &key->versions, &cursor))
         assert(entry->time <= entry->start || entry->time - entry->start <= key->span);
 }
 
@@ -98,7 +98,7 @@ static void validate_cold(struct census *census, uint32_t number, const struct a
     const struct aion_cold *cold = &shard->cold.list[key->cold];
     uint32_t unknown = 0;
     const struct aion_entry *entry;
-    struct aion_place place = aion_chunks_begin();
+    struct aion_cursor cursor = aion_chunks_begin();
     assert(key->cold < shard->cold.count);
     aion_chunks_validate(&shard->pool, &cold->nonversions);
     aion_chunks_validate(&shard->pool, &cold->pages);
@@ -106,8 +106,8 @@ static void validate_cold(struct census *census, uint32_t number, const struct a
     aion_chunks_validate(&shard->pool, &cold->value_writers);
     validate_chain(shard, number, cold);
     name_all(census, &cold->nonversions);
-    for (; (entry = aion_chunks_get(&shard->pool, &cold->nonversions, place));
-         aion_chunks_next(&shard->pool, &cold->nonversions, &place)) {
+    for (; (entry = aion_chunks_get(&shard->pool, &cold->nonversions, cursor));
+         aion_chunks_next(&shard->pool, &cold->nonversions, &cursor)) {
         assert(!unknown || aion_is_unknown(entry)); /* they stand behind all others */
         unknown += aion_is_unknown(entry);
     }

@@ -31,9 +31,10 @@ static struct aion_pending *pending_of(struct iso_aion_shard *shard, struct aion
     return &shard->pending.list[read->detail - 1];
 }
 
-static void retire_read(struct iso_aion_shard *shard, struct aion_key *key, struct aion_place place)
+static void retire_read(struct iso_aion_shard *shard, struct aion_key *key,
+                        struct aion_cursor cursor)
 {
-    struct aion_entry read = *aion_chunks_get(&shard->pool, &key->reads, place);
+    struct aion_entry read = *aion_chunks_get(&shard->pool, &key->reads, cursor);
     shard->pending.list[read.detail - 1].throttled = true;
     if (shard->options.level == ISO_SER) {
         struct aion_sorted_chunks *idle = &shard->cold.list[key->cold].idle;
@@ -41,23 +42,23 @@ static void retire_read(struct iso_aion_shard *shard, struct aion_key *key, stru
         aion_chunks_insert(&shard->pool, idle, aion_chunks_lower(&shard->pool, idle, read.time),
                            &entry);
     }
-    aion_chunks_remove(&shard->pool, &key->reads, place);
+    aion_chunks_remove(&shard->pool, &key->reads, cursor);
     aion_value_drop(shard, key, read.value);
     shard->stats.open_reads--;
 }
 
-/* The last `scanned` reads before `end` were judged again. From the end on, so that places before
+/* The last `scanned` reads before `end` were judged again. From the end on, so that entries before
  * stay what they are. */
-void aion_note_rechecks(struct iso_aion_shard *shard, struct aion_key *key, struct aion_place end,
+void aion_note_rechecks(struct iso_aion_shard *shard, struct aion_key *key, struct aion_cursor end,
                         uint32_t scanned)
 {
-    struct aion_place place = end;
-    for (; scanned && aion_chunks_before(&shard->pool, &key->reads, &place); scanned--) {
-        struct aion_entry *read = aion_chunks_get(&shard->pool, &key->reads, place);
+    struct aion_cursor cursor = end;
+    for (; scanned && aion_chunks_before(&shard->pool, &key->reads, &cursor); scanned--) {
+        struct aion_entry *read = aion_chunks_get(&shard->pool, &key->reads, cursor);
         shard->stats.steps++;
         struct aion_pending *subject = pending_of(shard, key, read);
         if (++subject->rechecks >= (shard->options.forced.throttles_soon ? 2 : AION_RECHECKS))
-            retire_read(shard, key, place);
+            retire_read(shard, key, cursor);
     }
     if (!key->reads.count) {
         key->flags &= ~(AION_KEY_OWN | AION_KEY_ENTRIES);
@@ -71,10 +72,10 @@ void aion_trim_idle(struct iso_aion_shard *shard, struct aion_key *key)
     uint32_t gone = 0, count;
     if (!idle || !idle->count)
         return;
-    struct aion_place place = aion_chunks_lower(&shard->pool, idle, shard->time.passed);
-    for (uint32_t chunk = 0; chunk < place.chunk; chunk++, gone += count)
+    struct aion_cursor cursor = aion_chunks_lower(&shard->pool, idle, shard->time.passed);
+    for (uint32_t chunk = 0; chunk < cursor.chunk; chunk++, gone += count)
         aion_chunks_chunk(&shard->pool, idle, chunk, &count);
-    gone += place.index;
+    gone += cursor.index;
     if (gone)
         aion_chunks_drop(&shard->pool, idle, gone);
 }

@@ -13,9 +13,9 @@ static void report_readers(struct iso_aion_shard *shard, const struct aion_sorte
 {
     if (!reads->count || time < shard->readers.passed)
         return;
-    struct aion_place place = aion_chunks_lower(&shard->pool, reads, time);
-    for (;; aion_chunks_next(&shard->pool, reads, &place)) {
-        const struct aion_entry *read = aion_chunks_get(&shard->pool, reads, place);
+    struct aion_cursor cursor = aion_chunks_lower(&shard->pool, reads, time);
+    for (;; aion_chunks_next(&shard->pool, reads, &cursor)) {
+        const struct aion_entry *read = aion_chunks_get(&shard->pool, reads, cursor);
         if (!read || read->time != time)
             break;
         const struct aion_transaction *reader = &shard->transactions.list[read->transaction];
@@ -28,9 +28,9 @@ static void report_readers(struct iso_aion_shard *shard, const struct aion_sorte
 static void report_tie(struct iso_aion_shard *shard, uint64_t time, uint32_t number)
 {
     const struct aion_key *key = &shard->keys.list[number];
-    struct aion_place place = aion_chunks_lower(&shard->pool, &key->versions, time);
-    for (;; aion_chunks_next(&shard->pool, &key->versions, &place)) {
-        const struct aion_entry *version = aion_chunks_get(&shard->pool, &key->versions, place);
+    struct aion_cursor cursor = aion_chunks_lower(&shard->pool, &key->versions, time);
+    for (;; aion_chunks_next(&shard->pool, &key->versions, &cursor)) {
+        const struct aion_entry *version = aion_chunks_get(&shard->pool, &key->versions, cursor);
         if (!version || version->time != time)
             break;
         aion_finding_new(shard, AION_FOUND_WRITER, number)->transaction =

@@ -3,12 +3,12 @@
 
 #include "aion/shard/shard_private.h"
 
-/* How many entries stand before a place. */
+/* How many entries stand before a cursor. */
 static uint32_t position(const struct iso_aion_shard *shard,
-                         const struct aion_sorted_chunks *sorted_chunks, struct aion_place place)
+                         const struct aion_sorted_chunks *sorted_chunks, struct aion_cursor cursor)
 {
-    uint32_t before = place.index, count;
-    for (uint32_t i = 0; i < place.chunk; i++) {
+    uint32_t before = cursor.index, count;
+    for (uint32_t i = 0; i < cursor.chunk; i++) {
         aion_chunks_chunk(&shard->pool, sorted_chunks, i, &count);
         before += count;
     }
@@ -40,15 +40,15 @@ void aion_trim_reads(struct iso_aion_shard *shard, struct aion_key *key)
     aion_trim_idle(shard, key);
     if (!key->reads.count || is_too_little(shard, &key->reads, first_kept))
         return;
-    struct aion_place place = aion_chunks_begin();
+    struct aion_cursor cursor = aion_chunks_begin();
     uint32_t count =
         position(shard, &key->reads, aion_chunks_lower(&shard->pool, &key->reads, first_kept));
     if (!count)
         return;
     bool entries = key->flags & AION_KEY_ENTRIES;
     for (uint32_t i = 0; entries && i < count;
-         i++, aion_chunks_next(&shard->pool, &key->reads, &place))
-        aion_value_drop(shard, key, aion_chunks_get(&shard->pool, &key->reads, place)->value);
+         i++, aion_chunks_next(&shard->pool, &key->reads, &cursor))
+        aion_value_drop(shard, key, aion_chunks_get(&shard->pool, &key->reads, cursor)->value);
     aion_chunks_drop(&shard->pool, &key->reads, count);
     shard->stats.open_reads -= count;
     if (!key->reads.count) {
@@ -60,10 +60,10 @@ void aion_trim_reads(struct iso_aion_shard *shard, struct aion_key *key)
 /* The elements of the first `count` versions of a list become part of its base. */
 static void fold_versions(struct iso_aion_shard *shard, struct aion_key *key, uint32_t count)
 {
-    struct aion_place place = aion_chunks_begin();
-    for (; count; count--, aion_chunks_next(&shard->pool, &key->versions, &place)) {
-        aion_list_fold(shard, key, aion_chunks_get(&shard->pool, &key->versions, place));
-        aion_chunks_get(&shard->pool, &key->versions, place)->value = ISO_ABSENT;
+    struct aion_cursor cursor = aion_chunks_begin();
+    for (; count; count--, aion_chunks_next(&shard->pool, &key->versions, &cursor)) {
+        aion_list_fold(shard, key, aion_chunks_get(&shard->pool, &key->versions, cursor));
+        aion_chunks_get(&shard->pool, &key->versions, cursor)->value = ISO_ABSENT;
     }
 }
 
@@ -104,10 +104,10 @@ static void trim_versions(struct iso_aion_shard *shard, struct aion_key *key)
 static void trim_nonversions(struct iso_aion_shard *shard, const struct aion_key *key)
 {
     struct aion_sorted_chunks *nonversions = &shard->cold.list[key->cold].nonversions;
-    struct aion_place place = aion_chunks_begin();
+    struct aion_cursor cursor = aion_chunks_begin();
     uint32_t count = 0;
-    for (;; aion_chunks_next(&shard->pool, nonversions, &place), count++) {
-        const struct aion_entry *nonversion = aion_chunks_get(&shard->pool, nonversions, place);
+    for (;; aion_chunks_next(&shard->pool, nonversions, &cursor), count++) {
+        const struct aion_entry *nonversion = aion_chunks_get(&shard->pool, nonversions, cursor);
         if (!nonversion || nonversion->time >= shard->time.floor || aion_is_unknown(nonversion))
             break;
         aion_value_writers_drop(shard, key, nonversion, false);

@@ -1,4 +1,4 @@
-/* Versions: their place, the writers they overlap, the reads they change. And writes that are no
+/* Versions: their position, the writers they overlap, the reads they change. And writes that are no
  * version. */
 #include "aion/shard/shard_private.h"
 
@@ -23,9 +23,9 @@ static bool stands_before_it(const void *context, const struct aion_entry *other
     return !stands_before(standing->shard, standing->version, other);
 }
 
-struct aion_place aion_place_of_version(const struct iso_aion_shard *shard,
-                                        const struct aion_key *key,
-                                        const struct aion_entry *version)
+struct aion_cursor aion_cursor_of_version(const struct iso_aion_shard *shard,
+                                          const struct aion_key *key,
+                                          const struct aion_entry *version)
 {
     if (!key->versions.count || key->newest_time < version->time)
         return aion_chunks_end(&shard->pool, &key->versions);
@@ -103,15 +103,15 @@ static void meet_writer(struct meeting *meeting, const struct aion_entry *other)
         count_unlisted(meeting, other);
 }
 
-/* The writers whose intervals overlap that of a version about to stand at `place`: before it those
+/* The writers whose intervals overlap that of a version about to stand at `cursor`: before it those
  * that committed after it took the key; after it those that took the key before it committed, no
  * further away than the longest interval of the key. */
-static void meet_around(struct meeting *meeting, struct aion_place place)
+static void meet_around(struct meeting *meeting, struct aion_cursor cursor)
 {
     struct iso_aion_shard *shard = meeting->shard;
     struct aion_key *key = meeting->key;
     const struct aion_entry *version = meeting->version, *other;
-    struct aion_place at = place;
+    struct aion_cursor at = cursor;
     for (;;) {
         if (!aion_chunks_before(&shard->pool, &key->versions, &at)) {
             shard->stats.writes_undecided += (key->flags & AION_KEY_DROPPED) != 0;
@@ -126,7 +126,7 @@ static void meet_around(struct meeting *meeting, struct aion_place place)
         return;
     uint64_t last =
         version->time + key->span < version->time ? UINT64_MAX : version->time + key->span;
-    for (at = place;; aion_chunks_next(&shard->pool, &key->versions, &at)) {
+    for (at = cursor;; aion_chunks_next(&shard->pool, &key->versions, &at)) {
         uint32_t skipped =
             aion_chunks_skip(&shard->pool, &key->versions, &at, aion_above(version->time));
         meeting->wasted += skipped;
@@ -139,7 +139,7 @@ static void meet_around(struct meeting *meeting, struct aion_place place)
 }
 
 /* True if some of those that it overlaps are still listed: then they have to be met. */
-static bool meet_by_counting(const struct meeting *meeting, struct aion_place place)
+static bool meet_by_counting(const struct meeting *meeting, struct aion_cursor cursor)
 {
     struct iso_aion_shard *shard = meeting->shard;
     struct aion_key *key = meeting->key;
@@ -149,7 +149,7 @@ static bool meet_by_counting(const struct meeting *meeting, struct aion_place pl
         return true;
     first = aion_chunks_get(&shard->pool, &key->versions, aion_chunks_begin());
     if (key->flags & AION_KEY_DROPPED &&
-        (first->time >= version->start || (!place.chunk && !place.index)))
+        (first->time >= version->start || (!cursor.chunk && !cursor.index)))
         shard->stats.writes_undecided++;
     shard->stats.counts[ISO_NOCONFLICT] += met.count;
     newest = aion_chunks_last(&shard->pool, &key->versions);
@@ -161,15 +161,15 @@ static bool meet_by_counting(const struct meeting *meeting, struct aion_place pl
 }
 
 static void meet_writers(struct iso_aion_shard *shard, struct aion_key *key,
-                         const struct aion_entry *version, struct aion_place place)
+                         const struct aion_entry *version, struct aion_cursor cursor)
 {
     struct meeting meeting = {.shard = shard, .key = key, .version = version};
     if (!key->versions.count || key->newest_time < version->start)
         return; /* all were there before: the newest's time stands in the key, no entry is touched
                  */
-    if (aion_is_crowded(shard, key) && !meet_by_counting(&meeting, place))
+    if (aion_is_crowded(shard, key) && !meet_by_counting(&meeting, cursor))
         return;
-    meet_around(&meeting, place);
+    meet_around(&meeting, cursor);
     aion_note_overlap_count(shard, key, meeting.wasted);
     if (meeting.unlisted.count) {
         aion_note_unlisted(shard, key);
@@ -193,9 +193,9 @@ static bool reader_shares(const struct iso_aion_shard *shard, const struct aion_
     if (key->last_read < version->time || version->time < shard->readers.passed ||
         !key->reads.count)
         return false;
-    struct aion_place place = aion_chunks_lower(&shard->pool, &key->reads, version->time);
-    for (uint32_t looked = 0;; looked++, aion_chunks_next(&shard->pool, &key->reads, &place)) {
-        const struct aion_entry *read = aion_chunks_get(&shard->pool, &key->reads, place);
+    struct aion_cursor cursor = aion_chunks_lower(&shard->pool, &key->reads, version->time);
+    for (uint32_t looked = 0;; looked++, aion_chunks_next(&shard->pool, &key->reads, &cursor)) {
+        const struct aion_entry *read = aion_chunks_get(&shard->pool, &key->reads, cursor);
         if (!read || read->time != version->time)
             return false;
         if (looked == aion_many(shard))
@@ -208,10 +208,10 @@ static bool reader_shares(const struct iso_aion_shard *shard, const struct aion_
 }
 
 static void note_ties(struct iso_aion_shard *shard, const struct aion_key *key,
-                      const struct aion_entry *version, struct aion_place place)
+                      const struct aion_entry *version, struct aion_cursor cursor)
 {
-    struct aion_place before = place;
-    const struct aion_entry *next = aion_chunks_get(&shard->pool, &key->versions, place),
+    struct aion_cursor before = cursor;
+    const struct aion_entry *next = aion_chunks_get(&shard->pool, &key->versions, cursor),
                             *previous = NULL;
     if (key->versions.count && aion_chunks_before(&shard->pool, &key->versions, &before))
         previous = aion_chunks_get(&shard->pool, &key->versions, before);
@@ -222,9 +222,9 @@ static void note_ties(struct iso_aion_shard *shard, const struct aion_key *key,
 
 /* ---- versions ---- */
 
-static bool is_dropped_ground(const struct aion_key *key, struct aion_place place)
+static bool is_dropped_ground(const struct aion_key *key, struct aion_cursor cursor)
 {
-    return (key->flags & AION_KEY_DROPPED) && !place.chunk && !place.index;
+    return (key->flags & AION_KEY_DROPPED) && !cursor.chunk && !cursor.index;
 }
 
 static struct aion_entry version_of(struct iso_aion_shard *shard, const struct aion_batch *batch,
@@ -343,24 +343,24 @@ insert_version(struct iso_aion_shard *shard, const struct aion_batch *batch,
     aion_page_in(shard, key, version.start < version.time ? version.start : version.time);
     if (aion_chunks_full(&shard->pool, &key->versions))
         aion_trim(shard, key);
-    struct aion_place place = aion_place_of_version(shard, key, &version);
+    struct aion_cursor cursor = aion_cursor_of_version(shard, key, &version);
     if (judges_overlaps(shard) && !(version.detail & AION_VERSION_UNJUDGED))
-        meet_writers(shard, key, &version, place);
+        meet_writers(shard, key, &version, cursor);
     if (shard->options.level == ISO_SER)
-        note_ties(shard, key, &version, place);
-    if (is_dropped_ground(key, place)) {
+        note_ties(shard, key, &version, cursor);
+    if (is_dropped_ground(key, cursor)) {
         aion_value_drop(shard, key, version.value);
         aion_transaction_drop(shard, transaction);
         return;
     }
-    place = aion_chunks_insert(&shard->pool, &key->versions, place, &version);
+    cursor = aion_chunks_insert(&shard->pool, &key->versions, cursor, &version);
     note_version(shard, key, &version);
     key->flags |= AION_KEY_CHANGED;
     shard->stats.versions++;
     if (version.time > version.start && version.time - version.start > key->span)
         key->span = version.time - version.start;
-    aion_chunks_next(&shard->pool, &key->versions, &place);
-    const struct aion_entry *successor = aion_chunks_get(&shard->pool, &key->versions, place);
+    aion_chunks_next(&shard->pool, &key->versions, &cursor);
+    const struct aion_entry *successor = aion_chunks_get(&shard->pool, &key->versions, cursor);
     if (!successor) {
         key->newest_time = version.time;
         key->newest_value = version.value;
@@ -404,9 +404,9 @@ static bool stands_among_unknown(const void *context, const struct aion_entry *o
     return transactions[other->transaction].tid < transactions[nonversion->transaction].tid;
 }
 
-static struct aion_place place_of_nonversion(const struct iso_aion_shard *shard,
-                                             const struct aion_sorted_chunks *nonversions,
-                                             const struct aion_entry *nonversion)
+static struct aion_cursor cursor_of_nonversion(const struct iso_aion_shard *shard,
+                                               const struct aion_sorted_chunks *nonversions,
+                                               const struct aion_entry *nonversion)
 {
     struct standing standing = {shard, nonversion};
     if (!aion_is_unknown(nonversion))
@@ -440,7 +440,7 @@ void aion_nonversion(struct iso_aion_shard *shard, const struct aion_batch *batc
     if (aion_chunks_full(&shard->pool, nonversions))
         aion_trim(shard, key);
     aion_chunks_insert(&shard->pool, nonversions,
-                       place_of_nonversion(shard, nonversions, &nonversion), &nonversion);
+                       cursor_of_nonversion(shard, nonversions, &nonversion), &nonversion);
     aion_value_writers_add(shard, key, &nonversion, false);
     key->flags |= AION_KEY_CHANGED;
     if (status == ISO_UNKNOWN)
@@ -473,15 +473,15 @@ static void forget_write(struct iso_aion_shard *shard, struct aion_key *key,
         return;
     struct aion_sorted_chunks *nonversions = &shard->cold.list[key->cold].nonversions;
     uint64_t time = aion_unknown_time(value);
-    struct aion_place place =
+    struct aion_cursor cursor =
         aion_chunks_among(&shard->pool, nonversions, time, stands_before_forgotten, forgotten);
-    const struct aion_entry *nonversion = aion_chunks_get(&shard->pool, nonversions, place);
+    const struct aion_entry *nonversion = aion_chunks_get(&shard->pool, nonversions, cursor);
     if (nonversion && nonversion->time == time && nonversion->detail == forgotten->detail &&
         nonversion->start == forgotten->start &&
         shard->transactions.list[nonversion->transaction].tid == forgotten->tid) {
         uint32_t transaction = nonversion->transaction;
         aion_values_drop(&shard->values, value);
-        aion_chunks_remove(&shard->pool, nonversions, place);
+        aion_chunks_remove(&shard->pool, nonversions, cursor);
         aion_transaction_drop(shard, transaction);
     }
     aion_recheck_pending(shard, key, ISO_NONE);

@@ -23,16 +23,16 @@ static void set_block(struct aion_sorted_chunks *sorted_chunks, uint32_t at, uin
     sorted_chunks->chunks = chunks | size << AION_CHUNKS_BITS;
 }
 
-struct aion_place aion_chunks_end(const struct aion_pool *pool,
-                                  const struct aion_sorted_chunks *sorted_chunks)
+struct aion_cursor aion_chunks_end(const struct aion_pool *pool,
+                                   const struct aion_sorted_chunks *sorted_chunks)
 {
     uint32_t chunks = aion_chunks_chunks(sorted_chunks);
     if (chunks <= 1)
-        return (struct aion_place){0, sorted_chunks->count};
-    return (struct aion_place){chunks - 1, refs_of(pool, sorted_chunks)[chunks - 1].count};
+        return (struct aion_cursor){0, sorted_chunks->count};
+    return (struct aion_cursor){chunks - 1, refs_of(pool, sorted_chunks)[chunks - 1].count};
 }
 
-/* The last chunk that starts below `time`, or the first: the place is in it or at its end. */
+/* The last chunk that starts below `time`, or the first: the cursor is in it or at its end. */
 static uint32_t find_chunk(const struct aion_ref *refs, uint32_t chunks, uint64_t time)
 {
     uint32_t low = 0, high = chunks;
@@ -69,16 +69,16 @@ static uint32_t search(const struct aion_entry *entries, uint32_t count, uint64_
     return low;
 }
 
-struct aion_place aion_chunks_lower(const struct aion_pool *pool,
-                                    const struct aion_sorted_chunks *sorted_chunks, uint64_t time)
+struct aion_cursor aion_chunks_lower(const struct aion_pool *pool,
+                                     const struct aion_sorted_chunks *sorted_chunks, uint64_t time)
 {
     uint32_t chunks = aion_chunks_chunks(sorted_chunks), chunk = chunks ? chunks - 1 : 0, count;
     if (!sorted_chunks->count)
-        return (struct aion_place){0, 0};
+        return (struct aion_cursor){0, 0};
     const struct aion_entry *entries = aion_chunks_chunk(pool, sorted_chunks, chunk, &count);
     for (uint32_t near = 0; near < NEAR_END && near < count; near++) {
         if (entries[count - 1 - near].time < time)
-            return (struct aion_place){chunk, count - near};
+            return (struct aion_cursor){chunk, count - near};
     }
     uint64_t from = entries[0].time, to = entries[count - 1].time;
     if (chunks > 1 && from >= time) {
@@ -90,19 +90,19 @@ struct aion_place aion_chunks_lower(const struct aion_pool *pool,
     }
     uint32_t index = search(entries, count, time, from, to);
     if (index == count && chunk + 1 < chunks)
-        return (struct aion_place){chunk + 1, 0};
-    return (struct aion_place){chunk, index};
+        return (struct aion_cursor){chunk + 1, 0};
+    return (struct aion_cursor){chunk, index};
 }
 
-struct aion_place aion_chunks_among(
+struct aion_cursor aion_chunks_among(
     const struct aion_pool *pool, const struct aion_sorted_chunks *sorted_chunks, uint64_t time,
     bool (*stands_before)(const void *context, const struct aion_entry *entry), const void *context)
 {
-    struct aion_place place = aion_chunks_lower(pool, sorted_chunks, time);
-    const struct aion_entry *first = aion_chunks_get(pool, sorted_chunks, place);
+    struct aion_cursor cursor = aion_chunks_lower(pool, sorted_chunks, time);
+    const struct aion_entry *first = aion_chunks_get(pool, sorted_chunks, cursor);
     if (!first || first->time != time || !stands_before(context, first))
-        return place;
-    uint32_t low = place.chunk,
+        return cursor;
+    uint32_t low = cursor.chunk,
              high = aion_chunks_chunks(sorted_chunks) ? aion_chunks_chunks(sorted_chunks) : 1,
              count;
     while (high - low > 1) { /* the last chunk that begins with one of those before */
@@ -114,7 +114,7 @@ struct aion_place aion_chunks_among(
             high = middle;
     }
     const struct aion_entry *entries = aion_chunks_chunk(pool, sorted_chunks, low, &count);
-    uint32_t from = low == place.chunk ? place.index : 0, end = count;
+    uint32_t from = low == cursor.chunk ? cursor.index : 0, end = count;
     while (from < end) {
         uint32_t middle = from + (end - from) / 2;
         if (entries[middle].time == time && stands_before(context, &entries[middle]))
@@ -123,23 +123,23 @@ struct aion_place aion_chunks_among(
             end = middle;
     }
     if (from == count && low + 1 < aion_chunks_chunks(sorted_chunks))
-        return (struct aion_place){low + 1, 0};
-    return (struct aion_place){low, from};
+        return (struct aion_cursor){low + 1, 0};
+    return (struct aion_cursor){low, from};
 }
 
 uint32_t aion_chunks_skip(const struct aion_pool *pool,
-                          const struct aion_sorted_chunks *sorted_chunks, struct aion_place *place,
-                          uint64_t start)
+                          const struct aion_sorted_chunks *sorted_chunks,
+                          struct aion_cursor *cursor, uint64_t start)
 {
-    uint32_t chunks = aion_chunks_chunks(sorted_chunks), from = place->chunk;
+    uint32_t chunks = aion_chunks_chunks(sorted_chunks), from = cursor->chunk;
     if (chunks <= 1)
         return 0;
     const struct aion_ref *refs = refs_of(pool, sorted_chunks);
-    while (refs[place->chunk].low >= start && place->chunk + 1 < chunks)
-        *place = (struct aion_place){place->chunk + 1, 0};
-    if (refs[place->chunk].low >= start)
-        place->index = refs[place->chunk].count;
-    return place->chunk - from;
+    while (refs[cursor->chunk].low >= start && cursor->chunk + 1 < chunks)
+        *cursor = (struct aion_cursor){cursor->chunk + 1, 0};
+    if (refs[cursor->chunk].low >= start)
+        cursor->index = refs[cursor->chunk].count;
+    return cursor->chunk - from;
 }
 
 /* ---- inserting ---- */
@@ -233,36 +233,37 @@ static void split_chunk(struct aion_pool *pool, struct aion_sorted_chunks *sorte
     set_block(sorted_chunks, sorted_chunks->at, chunks + 1, aion_chunks_size(sorted_chunks));
 }
 
-static struct aion_place insert_in_directory(struct aion_pool *pool,
-                                             struct aion_sorted_chunks *sorted_chunks,
-                                             struct aion_place place,
-                                             const struct aion_entry *entry)
+static struct aion_cursor insert_in_directory(struct aion_pool *pool,
+                                              struct aion_sorted_chunks *sorted_chunks,
+                                              struct aion_cursor cursor,
+                                              const struct aion_entry *entry)
 {
     uint32_t chunks = aion_chunks_chunks(sorted_chunks);
     struct aion_ref *refs = refs_of(pool, sorted_chunks);
-    assert(place.chunk < chunks && place.index <= refs[place.chunk].count);
-    if (!place.index && place.chunk && refs[place.chunk].count == AION_CHUNK &&
-        refs[place.chunk - 1].count < AION_CHUNK)
-        place = (struct aion_place){place.chunk - 1, refs[place.chunk - 1].count};
-    if (refs[place.chunk].count == AION_CHUNK) {
-        bool at_end = place.chunk == chunks - 1 && place.index == AION_CHUNK;
-        split_chunk(pool, sorted_chunks, place.chunk, chunks, at_end);
+    assert(cursor.chunk < chunks && cursor.index <= refs[cursor.chunk].count);
+    if (!cursor.index && cursor.chunk && refs[cursor.chunk].count == AION_CHUNK &&
+        refs[cursor.chunk - 1].count < AION_CHUNK)
+        cursor = (struct aion_cursor){cursor.chunk - 1, refs[cursor.chunk - 1].count};
+    if (refs[cursor.chunk].count == AION_CHUNK) {
+        bool at_end = cursor.chunk == chunks - 1 && cursor.index == AION_CHUNK;
+        split_chunk(pool, sorted_chunks, cursor.chunk, chunks, at_end);
         refs = refs_of(pool, sorted_chunks);
-        if (place.index > refs[place.chunk].count || at_end)
-            place = (struct aion_place){place.chunk + 1, place.index - refs[place.chunk].count};
+        if (cursor.index > refs[cursor.chunk].count || at_end)
+            cursor =
+                (struct aion_cursor){cursor.chunk + 1, cursor.index - refs[cursor.chunk].count};
     }
-    struct aion_ref *ref = &refs[place.chunk];
+    struct aion_ref *ref = &refs[cursor.chunk];
     struct aion_entry *entries = aion_pool_at(pool, ref->at);
-    put_entry(entries, ref->count++, place.index, entry);
+    put_entry(entries, ref->count++, cursor.index, entry);
     ref->first = entries[0].time;
     ref->low = entry->start < ref->low ? entry->start : ref->low;
     sorted_chunks->count++;
-    return place;
+    return cursor;
 }
 
-struct aion_place aion_chunks_insert(struct aion_pool *pool,
-                                     struct aion_sorted_chunks *sorted_chunks,
-                                     struct aion_place place, const struct aion_entry *entry)
+struct aion_cursor aion_chunks_insert(struct aion_pool *pool,
+                                      struct aion_sorted_chunks *sorted_chunks,
+                                      struct aion_cursor cursor, const struct aion_entry *entry)
 {
     if (!sorted_chunks->at)
         set_block(sorted_chunks, aion_pool_take(pool, 0), 1, 0);
@@ -270,15 +271,15 @@ struct aion_place aion_chunks_insert(struct aion_pool *pool,
         unsigned size = aion_chunks_size(sorted_chunks);
         if (sorted_chunks->count == 2u << size && size == AION_CHUNK_SIZE) {
             start_directory(pool, sorted_chunks);
-            return insert_in_directory(pool, sorted_chunks, place, entry);
+            return insert_in_directory(pool, sorted_chunks, cursor, entry);
         }
         if (sorted_chunks->count == 2u << size)
             widen_chunk(pool, sorted_chunks);
-        put_entry(aion_pool_at(pool, sorted_chunks->at), sorted_chunks->count++, place.index,
+        put_entry(aion_pool_at(pool, sorted_chunks->at), sorted_chunks->count++, cursor.index,
                   entry);
-        return place;
+        return cursor;
     }
-    return insert_in_directory(pool, sorted_chunks, place, entry);
+    return insert_in_directory(pool, sorted_chunks, cursor, entry);
 }
 
 /* ---- dropping ---- */
@@ -305,41 +306,41 @@ static void drop_chunks(struct aion_pool *pool, struct aion_sorted_chunks *sorte
 }
 
 void aion_chunks_remove(struct aion_pool *pool, struct aion_sorted_chunks *sorted_chunks,
-                        struct aion_place place)
+                        struct aion_cursor cursor)
 {
     uint32_t count;
-    struct aion_entry *entries = aion_chunks_chunk(pool, sorted_chunks, place.chunk, &count);
-    assert(place.index < count);
-    memmove(entries + place.index, entries + place.index + 1,
-            (count - place.index - 1) * sizeof *entries);
+    struct aion_entry *entries = aion_chunks_chunk(pool, sorted_chunks, cursor.chunk, &count);
+    assert(cursor.index < count);
+    memmove(entries + cursor.index, entries + cursor.index + 1,
+            (count - cursor.index - 1) * sizeof *entries);
     sorted_chunks->count--;
     if (!sorted_chunks->count) {
         aion_chunks_release(pool, sorted_chunks);
     } else if (aion_chunks_chunks(sorted_chunks) > 1) {
-        struct aion_ref *ref = &refs_of(pool, sorted_chunks)[place.chunk];
+        struct aion_ref *ref = &refs_of(pool, sorted_chunks)[cursor.chunk];
         if (--ref->count)
             ref->first = entries[0].time;
         else
-            drop_chunks(pool, sorted_chunks, place.chunk, 1);
+            drop_chunks(pool, sorted_chunks, cursor.chunk, 1);
     }
 }
 
 void aion_chunks_take(struct aion_pool *pool, struct aion_sorted_chunks *sorted_chunks,
-                      struct aion_place *place)
+                      struct aion_cursor *cursor)
 {
     uint32_t chunks = aion_chunks_chunks(sorted_chunks), count;
-    aion_chunks_remove(pool, sorted_chunks, *place);
+    aion_chunks_remove(pool, sorted_chunks, *cursor);
     if (!sorted_chunks->count) {
-        *place = aion_chunks_begin();
+        *cursor = aion_chunks_begin();
     } else if (aion_chunks_chunks(sorted_chunks) < chunks) { /* the chunk went, too */
-        *place = place->chunk < chunks - 1 ? (struct aion_place){place->chunk, 0}
-                                           : aion_chunks_end(pool, sorted_chunks);
+        *cursor = cursor->chunk < chunks - 1 ? (struct aion_cursor){cursor->chunk, 0}
+                                             : aion_chunks_end(pool, sorted_chunks);
     } else {
-        aion_chunks_chunk(pool, sorted_chunks, place->chunk, &count);
+        aion_chunks_chunk(pool, sorted_chunks, cursor->chunk, &count);
         if (chunks > 1)
-            describe_chunk(pool, &refs_of(pool, sorted_chunks)[place->chunk]);
-        if (place->index >= count && place->chunk + 1 < chunks)
-            *place = (struct aion_place){place->chunk + 1, 0};
+            describe_chunk(pool, &refs_of(pool, sorted_chunks)[cursor->chunk]);
+        if (cursor->index >= count && cursor->chunk + 1 < chunks)
+            *cursor = (struct aion_cursor){cursor->chunk + 1, 0};
     }
 }
 

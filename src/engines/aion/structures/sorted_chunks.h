@@ -37,8 +37,8 @@ struct aion_sorted_chunks {
     uint32_t chunks; /* low 27 bits; the 5 high ones: size of the block `at` */
 };
 
-/* A place in a run: the gap before an entry, or the entry. Only good until the run changes. */
-struct aion_place {
+/* A position among sorted chunks: the gap before an entry, or the entry. Good until they change. */
+struct aion_cursor {
     uint32_t chunk, index;
 };
 
@@ -77,49 +77,49 @@ static inline struct aion_entry *aion_chunks_chunk(const struct aion_pool *pool,
 void aion_chunks_validate(const struct aion_pool *pool,
                           const struct aion_sorted_chunks *sorted_chunks); /* shard_validate.c */
 
-/* The entry at a place, or NULL at the end. */
+/* The entry at a cursor, or NULL at the end. */
 static inline struct aion_entry *aion_chunks_get(const struct aion_pool *pool,
                                                  const struct aion_sorted_chunks *sorted_chunks,
-                                                 struct aion_place place)
+                                                 struct aion_cursor cursor)
 {
     uint32_t count;
     if (!sorted_chunks->count)
         return NULL;
-    struct aion_entry *chunk = aion_chunks_chunk(pool, sorted_chunks, place.chunk, &count);
-    return place.index < count ? chunk + place.index : NULL;
+    struct aion_entry *chunk = aion_chunks_chunk(pool, sorted_chunks, cursor.chunk, &count);
+    return cursor.index < count ? chunk + cursor.index : NULL;
 }
 
-static inline struct aion_place aion_chunks_begin(void)
+static inline struct aion_cursor aion_chunks_begin(void)
 {
-    return (struct aion_place){0, 0};
+    return (struct aion_cursor){0, 0};
 }
-struct aion_place aion_chunks_end(const struct aion_pool *pool,
-                                  const struct aion_sorted_chunks *sorted_chunks);
+struct aion_cursor aion_chunks_end(const struct aion_pool *pool,
+                                   const struct aion_sorted_chunks *sorted_chunks);
 
 /* Steps to the next entry (or the end), and to the one before; false if there is none before. */
 static inline void aion_chunks_next(const struct aion_pool *pool,
                                     const struct aion_sorted_chunks *sorted_chunks,
-                                    struct aion_place *place)
+                                    struct aion_cursor *cursor)
 {
     uint32_t count;
-    aion_chunks_chunk(pool, sorted_chunks, place->chunk, &count);
-    if (++place->index >= count && place->chunk + 1 < aion_chunks_chunks(sorted_chunks))
-        *place = (struct aion_place){place->chunk + 1, 0};
+    aion_chunks_chunk(pool, sorted_chunks, cursor->chunk, &count);
+    if (++cursor->index >= count && cursor->chunk + 1 < aion_chunks_chunks(sorted_chunks))
+        *cursor = (struct aion_cursor){cursor->chunk + 1, 0};
 }
 
 static inline bool aion_chunks_before(const struct aion_pool *pool,
                                       const struct aion_sorted_chunks *sorted_chunks,
-                                      struct aion_place *place)
+                                      struct aion_cursor *cursor)
 {
-    if (place->index) {
-        place->index--;
+    if (cursor->index) {
+        cursor->index--;
         return true;
     }
-    if (!place->chunk)
+    if (!cursor->chunk)
         return false;
     uint32_t count;
-    aion_chunks_chunk(pool, sorted_chunks, place->chunk - 1, &count);
-    *place = (struct aion_place){place->chunk - 1, count - 1};
+    aion_chunks_chunk(pool, sorted_chunks, cursor->chunk - 1, &count);
+    *cursor = (struct aion_cursor){cursor->chunk - 1, count - 1};
     return true;
 }
 
@@ -135,22 +135,22 @@ static inline struct aion_entry *aion_chunks_last(const struct aion_pool *pool,
 }
 
 /* The first entry whose time is not below `time`. */
-struct aion_place aion_chunks_lower(const struct aion_pool *pool,
-                                    const struct aion_sorted_chunks *sorted_chunks, uint64_t time);
+struct aion_cursor aion_chunks_lower(const struct aion_pool *pool,
+                                     const struct aion_sorted_chunks *sorted_chunks, uint64_t time);
 
 /* Among entries of one time, which the caller has put into an order of its own: the first that does
  * not stand before what `context` is. However many share the time, it looks at few. */
-struct aion_place aion_chunks_among(const struct aion_pool *pool,
-                                    const struct aion_sorted_chunks *sorted_chunks, uint64_t time,
-                                    bool (*stands_before)(const void *context,
-                                                          const struct aion_entry *entry),
-                                    const void *context);
+struct aion_cursor aion_chunks_among(const struct aion_pool *pool,
+                                     const struct aion_sorted_chunks *sorted_chunks, uint64_t time,
+                                     bool (*stands_before)(const void *context,
+                                                           const struct aion_entry *entry),
+                                     const void *context);
 
 /* Steps over chunks in which no entry starts below `start`, and says over how many; stays where it
  * is if that chunk may have one. */
 uint32_t aion_chunks_skip(const struct aion_pool *pool,
-                          const struct aion_sorted_chunks *sorted_chunks, struct aion_place *place,
-                          uint64_t start);
+                          const struct aion_sorted_chunks *sorted_chunks,
+                          struct aion_cursor *cursor, uint64_t start);
 
 /* True if the next insert at the end needs memory: the time to drop what is no longer needed. */
 static inline bool aion_chunks_full(const struct aion_pool *pool,
@@ -184,7 +184,7 @@ static inline struct aion_entry *aion_chunks_append(const struct aion_pool *pool
     return (struct aion_entry *)aion_pool_at(pool, ref->at) + ref->count++;
 }
 
-/* A place among the last few entries of the last chunk, where nearly all that is late belongs. */
+/* A cursor among the last few entries of the last chunk, where nearly all that is late belongs. */
 struct aion_near {
     struct aion_entry *entries; /* the chunk */
     uint32_t index,
@@ -211,7 +211,7 @@ static inline bool aion_chunks_near(const struct aion_pool *pool,
     return index > least || (!index && chunks <= 1);
 }
 
-/* Puts an entry into a place that has room, before all or before others in the same chunk. */
+/* Puts an entry at a cursor that has room, before all or before others in the same chunk. */
 static inline void aion_chunks_put_near(const struct aion_pool *pool,
                                         struct aion_sorted_chunks *sorted_chunks,
                                         const struct aion_near *near,
@@ -231,23 +231,23 @@ static inline void aion_chunks_put_near(const struct aion_pool *pool,
     }
 }
 
-/* Puts an entry before `place`; says where it is now. */
-struct aion_place aion_chunks_insert(struct aion_pool *pool,
-                                     struct aion_sorted_chunks *sorted_chunks,
-                                     struct aion_place place, const struct aion_entry *entry);
+/* Puts an entry before `cursor`; says where it is now. */
+struct aion_cursor aion_chunks_insert(struct aion_pool *pool,
+                                      struct aion_sorted_chunks *sorted_chunks,
+                                      struct aion_cursor cursor, const struct aion_entry *entry);
 
 /* Widens the only chunk of a run if it is more than half full: it would have to be trimmed again
  * soon. */
 void aion_chunks_make_room(struct aion_pool *pool, struct aion_sorted_chunks *sorted_chunks);
 
-/* Takes out the entry at `place`, which is then that of the one behind. */
+/* Takes out the entry at `cursor`, which is then that of the one behind. */
 void aion_chunks_take(struct aion_pool *pool, struct aion_sorted_chunks *sorted_chunks,
-                      struct aion_place *place);
+                      struct aion_cursor *cursor);
 
-/* Takes out the entry at `place`; and the first `count` entries. A small run that has become empty
+/* Takes out the entry at `cursor`; and the first `count` entries. A small run that has become empty
  * keeps its chunk for those to come: aion_chunks_release gives it back. */
 void aion_chunks_remove(struct aion_pool *pool, struct aion_sorted_chunks *sorted_chunks,
-                        struct aion_place place);
+                        struct aion_cursor cursor);
 void aion_chunks_drop(struct aion_pool *pool, struct aion_sorted_chunks *sorted_chunks,
                       uint32_t count);
 void aion_chunks_release(struct aion_pool *pool, struct aion_sorted_chunks *sorted_chunks);

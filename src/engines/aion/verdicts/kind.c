@@ -28,10 +28,10 @@ static void find_nonversion_writers(struct iso_aion_shard *shard, const struct a
     if (!key->cold)
         return;
     const struct aion_sorted_chunks *nonversions = &shard->cold.list[key->cold].nonversions;
-    struct aion_place place = aion_chunks_begin();
+    struct aion_cursor cursor = aion_chunks_begin();
     const struct aion_entry *nonversion;
-    for (; (nonversion = aion_chunks_get(&shard->pool, nonversions, place));
-         aion_chunks_next(&shard->pool, nonversions, &place)) {
+    for (; (nonversion = aion_chunks_get(&shard->pool, nonversions, cursor));
+         aion_chunks_next(&shard->pool, nonversions, &cursor)) {
         shard->stats.steps++;
         if (nonversion->value != value || aion_is_same(shard, nonversion->transaction, reader))
             continue;
@@ -48,10 +48,10 @@ static void find_version_writers(struct iso_aion_shard *shard, const struct aion
                                  uint32_t reader, const struct aion_observed *observed,
                                  struct aion_value_writers *writers)
 {
-    struct aion_place place = aion_chunks_begin();
+    struct aion_cursor cursor = aion_chunks_begin();
     const struct aion_entry *version;
-    for (; (version = aion_chunks_get(&shard->pool, &key->versions, place));
-         aion_chunks_next(&shard->pool, &key->versions, &place)) {
+    for (; (version = aion_chunks_get(&shard->pool, &key->versions, cursor));
+         aion_chunks_next(&shard->pool, &key->versions, &cursor)) {
         shard->stats.steps++;
         if (version->value != observed->value || aion_is_same(shard, version->transaction, reader))
             continue;
@@ -160,10 +160,10 @@ static void gather_cold(const struct iso_aion_shard *shard, const struct aion_ke
     const struct aion_list *base = list_of(shard, cold->base);
     for (uint32_t i = 0; base && i < base->count; i++)
         add_source(shard, sources, base->elements[i], ISO_NONE, INITIAL);
-    struct aion_place place = aion_chunks_begin();
+    struct aion_cursor cursor = aion_chunks_begin();
     const struct aion_entry *nonversion;
-    for (; (nonversion = aion_chunks_get(&shard->pool, &cold->nonversions, place));
-         aion_chunks_next(&shard->pool, &cold->nonversions, &place)) {
+    for (; (nonversion = aion_chunks_get(&shard->pool, &cold->nonversions, cursor));
+         aion_chunks_next(&shard->pool, &cold->nonversions, &cursor)) {
         if (!aion_is_same(shard, nonversion->transaction, reader) &&
             nonversion->detail != AION_NONVERSION_INTERMEDIATE)
             add_source(shard, sources, nonversion->value, nonversion->transaction,
@@ -175,10 +175,10 @@ static void gather_sources(const struct iso_aion_shard *shard, const struct aion
                            uint32_t reader, uint64_t visible_below, struct sources *sources)
 {
     gather_cold(shard, key, reader, sources);
-    struct aion_place place = aion_chunks_begin();
+    struct aion_cursor cursor = aion_chunks_begin();
     const struct aion_entry *version;
-    for (; (version = aion_chunks_get(&shard->pool, &key->versions, place));
-         aion_chunks_next(&shard->pool, &key->versions, &place)) {
+    for (; (version = aion_chunks_get(&shard->pool, &key->versions, cursor));
+         aion_chunks_next(&shard->pool, &key->versions, &cursor)) {
         const struct aion_list *list = list_of(shard, version->value);
         for (uint32_t i = 0;
              list && !aion_is_same(shard, version->transaction, reader) && i < list->count; i++)
@@ -214,10 +214,10 @@ static uint32_t find_intermediate(const struct iso_aion_shard *shard, const stru
                                   uint32_t reader, const struct aion_list *read)
 {
     uint32_t found = ISO_NONE, found_at = UINT32_MAX;
-    struct aion_place place = aion_chunks_begin();
+    struct aion_cursor cursor = aion_chunks_begin();
     const struct aion_entry *version;
-    for (; (version = aion_chunks_get(&shard->pool, &key->versions, place));
-         aion_chunks_next(&shard->pool, &key->versions, &place)) {
+    for (; (version = aion_chunks_get(&shard->pool, &key->versions, cursor));
+         aion_chunks_next(&shard->pool, &key->versions, &cursor)) {
         const struct aion_list *appended = list_of(shard, version->value);
         if (!appended || appended->count < 2 || aion_is_same(shard, version->transaction, reader) ||
             !is_read_in_part(read, appended))

@@ -58,7 +58,7 @@ struct aion_rows {
     struct iso_index index;
 };
 
-/* A place in time at which a pending verdict has to be looked at. */
+/* A moment at which a pending verdict has to be looked at. */
 struct aion_due {
     uint64_t time;
     uint32_t subject, generation;

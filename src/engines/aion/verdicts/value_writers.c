@@ -13,7 +13,7 @@
 
 enum class { VERSION, ABORTED, INTERMEDIATE, CLASS_BITS = 2 };
 
-static uint64_t place_in_order(uint32_t value, enum class class)
+static uint64_t cursor_in_order(uint32_t value, enum class class)
 {
     return (uint64_t)value << CLASS_BITS | class;
 }
@@ -27,7 +27,7 @@ static bool stands_before(const void *context, const struct aion_entry *other)
 
 static struct aion_entry entry_of(const struct aion_entry *from, enum class class)
 {
-    return (struct aion_entry){.time = place_in_order(from->value, class),
+    return (struct aion_entry){.time = cursor_in_order(from->value, class),
                                .start = from->time,
                                .transaction = from->transaction,
                                .value = from->value};
@@ -48,22 +48,22 @@ static struct aion_sorted_chunks *value_writers_of(struct iso_aion_shard *shard,
 static void add_writer(struct iso_aion_shard *shard, struct aion_sorted_chunks *writers,
                        const struct aion_entry *entry)
 {
-    struct aion_place place =
+    struct aion_cursor cursor =
         aion_chunks_among(&shard->pool, writers, entry->time, stands_before, entry);
-    aion_chunks_insert(&shard->pool, writers, place, entry);
+    aion_chunks_insert(&shard->pool, writers, cursor, entry);
     shard->stats.steps++;
 }
 
 static void remove_writer(struct iso_aion_shard *shard, struct aion_sorted_chunks *writers,
                           const struct aion_entry *entry)
 {
-    struct aion_place place =
+    struct aion_cursor cursor =
         aion_chunks_among(&shard->pool, writers, entry->time, stands_before, entry);
-    const struct aion_entry *found = aion_chunks_get(&shard->pool, writers, place);
+    const struct aion_entry *found = aion_chunks_get(&shard->pool, writers, cursor);
     assert(found && found->time == entry->time && found->start == entry->start &&
            found->transaction == entry->transaction);
     if (found)
-        aion_chunks_remove(&shard->pool, writers, place);
+        aion_chunks_remove(&shard->pool, writers, cursor);
     shard->stats.steps++;
 }
 
@@ -92,29 +92,29 @@ static struct aion_sorted_chunks *make_value_writers(struct iso_aion_shard *shar
     struct aion_sorted_chunks *writers = &aion_cold_of(shard, key)->value_writers;
     const struct aion_sorted_chunks *nonversions = &shard->cold.list[key->cold].nonversions;
     const struct aion_entry *entry;
-    struct aion_place place = aion_chunks_begin();
+    struct aion_cursor cursor = aion_chunks_begin();
     assert(!(key->flags & AION_KEY_PAGED) && !aion_key_is_list(key));
-    for (; (entry = aion_chunks_get(&shard->pool, &key->versions, place));
-         aion_chunks_next(&shard->pool, &key->versions, &place)) {
+    for (; (entry = aion_chunks_get(&shard->pool, &key->versions, cursor));
+         aion_chunks_next(&shard->pool, &key->versions, &cursor)) {
         struct aion_entry version = entry_of(entry, VERSION);
         add_writer(shard, writers, &version);
     }
-    for (place = aion_chunks_begin();
-         (entry = aion_chunks_get(&shard->pool, nonversions, place)) && !aion_is_unknown(entry);
-         aion_chunks_next(&shard->pool, nonversions, &place)) {
+    for (cursor = aion_chunks_begin();
+         (entry = aion_chunks_get(&shard->pool, nonversions, cursor)) && !aion_is_unknown(entry);
+         aion_chunks_next(&shard->pool, nonversions, &cursor)) {
         struct aion_entry nonversion = entry_of(entry, class_of(entry));
         add_writer(shard, writers, &nonversion);
     }
     return writers;
 }
 
-/* The last of a class before `place` that is not the reader's own; ISO_NONE: there is none. */
+/* The last of a class before `cursor` that is not the reader's own; ISO_NONE: there is none. */
 static uint32_t last_before(const struct iso_aion_shard *shard,
-                            const struct aion_sorted_chunks *writers, struct aion_place place,
+                            const struct aion_sorted_chunks *writers, struct aion_cursor cursor,
                             uint64_t order, uint32_t reader)
 {
-    while (writers->count && aion_chunks_before(&shard->pool, writers, &place)) {
-        const struct aion_entry *entry = aion_chunks_get(&shard->pool, writers, place);
+    while (writers->count && aion_chunks_before(&shard->pool, writers, &cursor)) {
+        const struct aion_entry *entry = aion_chunks_get(&shard->pool, writers, cursor);
         if (entry->time != order)
             break;
         if (!aion_is_same(shard, entry->transaction, reader))
@@ -131,11 +131,11 @@ static uint32_t last_of(const struct iso_aion_shard *shard,
 }
 
 static uint32_t first_from(const struct iso_aion_shard *shard,
-                           const struct aion_sorted_chunks *writers, struct aion_place place,
+                           const struct aion_sorted_chunks *writers, struct aion_cursor cursor,
                            uint64_t order, uint32_t reader)
 {
-    for (;; aion_chunks_next(&shard->pool, writers, &place)) {
-        const struct aion_entry *entry = aion_chunks_get(&shard->pool, writers, place);
+    for (;; aion_chunks_next(&shard->pool, writers, &cursor)) {
+        const struct aion_entry *entry = aion_chunks_get(&shard->pool, writers, cursor);
         if (!entry || entry->time != order)
             return ISO_NONE;
         if (!aion_is_same(shard, entry->transaction, reader))
@@ -158,16 +158,16 @@ void aion_find_value_writers(struct iso_aion_shard *shard, struct aion_key *key,
                              const struct aion_observed *observed, struct aion_value_writers *found)
 {
     struct aion_sorted_chunks *writers = value_writers_of(shard, key);
-    struct aion_entry visible_below = {.time = place_in_order(observed->value, VERSION),
+    struct aion_entry visible_below = {.time = cursor_in_order(observed->value, VERSION),
                                        .start = aion_last_visible_below(shard, observed)};
     writers = writers ? writers : make_value_writers(shard, key);
-    struct aion_place place =
+    struct aion_cursor cursor =
         aion_chunks_among(&shard->pool, writers, visible_below.time, stands_before, &visible_below);
-    found->visible = last_before(shard, writers, place, visible_below.time, reader);
-    found->future = first_from(shard, writers, place, visible_below.time, reader);
-    found->aborted = last_of(shard, writers, place_in_order(observed->value, ABORTED), reader);
+    found->visible = last_before(shard, writers, cursor, visible_below.time, reader);
+    found->future = first_from(shard, writers, cursor, visible_below.time, reader);
+    found->aborted = last_of(shard, writers, cursor_in_order(observed->value, ABORTED), reader);
     found->intermediate =
-        last_of(shard, writers, place_in_order(observed->value, INTERMEDIATE), reader);
+        last_of(shard, writers, cursor_in_order(observed->value, INTERMEDIATE), reader);
     found->unknown = unknown_of(shard, key, observed->value);
     shard->stats.steps += 5;
 }

@@ -1,11 +1,11 @@
 /* Where each event probably stands in an order that explains the history.
  *
  * Of all linear extensions of a partial order, an element with b elements before it and a after it
- * has, to a good approximation, the mean place (b + 1) / (b + a + 2), as if those it is not ordered
- * with fell evenly around it. Both counts lie in the clocks: what comes before a node is the sum of
- * its clock, and what comes after a node of a chain is how many clocks have at least its stamp
- * there. If x comes before y, b grows and a shrinks, so the order of these figures is itself a
- * linear extension.
+ * has, to a good approximation, the mean position (b + 1) / (b + a + 2), as if those it is not
+ * ordered with fell evenly around it. Both counts lie in the clocks: what comes before a node is
+ * the sum of its clock, and what comes after a node of a chain is how many clocks have at least its
+ * stamp there. If x comes before y, b grows and a shrinks, so the order of these figures is itself
+ * a linear extension.
  */
 #include <stdlib.h>
 

@@ -29,7 +29,7 @@ struct block {
     uint32_t key, first_pair;
 };
 
-/* Places from the first one on; under one or two literals, 0: none. */
+/* Positions from the first one on; under one or two literals, 0: none. */
 struct bound {
     uint32_t from, to;
     int first, second;

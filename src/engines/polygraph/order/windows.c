@@ -71,15 +71,15 @@ static uint32_t choose_writer(const struct windows *windows, uint32_t read)
 {
     const struct engine *engine = windows->engine;
     uint32_t begin = windows->position[node_begin(engine, engine->reads.transaction[read])];
-    uint32_t first = engine->candidates.first[read], best = ISO_NONE, best_place = 0;
+    uint32_t first = engine->candidates.first[read], best = ISO_NONE, best_position = 0;
     for (uint32_t i = first; i < first + engine->candidates.count[read]; i++) {
         uint32_t version = engine->candidates.version[i],
                  position = version == INITIAL ? 0 : 1 + commit_position(windows, version);
-        bool before = position <= begin, best_before = best_place <= begin;
-        if (best == ISO_NONE || (before && (!best_before || position > best_place)) ||
-            (!before && !best_before && position < best_place)) {
+        bool before = position <= begin, best_before = best_position <= begin;
+        if (best == ISO_NONE || (before && (!best_before || position > best_position)) ||
+            (!before && !best_before && position < best_position)) {
             best = version;
-            best_place = position;
+            best_position = position;
         }
     }
     return best;

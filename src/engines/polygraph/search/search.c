@@ -11,7 +11,7 @@
  * What needs no guess is scheduled at once: it costs the others nothing, so if any order explains
  * the history, one does in which it comes now. Else the tip that probably comes first (estimate.c)
  * is tried; on a conflict all is undone by a log, and the next one is tried. Where no tip can be
- * scheduled, an earlier guess was wrong. If going back step by step does not get past the place
+ * scheduled, an earlier guess was wrong. If going back step by step does not get past the position
  * soon, the search jumps back, twice as far each time, and goes on with a little noise in its
  * order. It gives up after some dead ends, and leaves what it has for windows.c; it never rejects.
  */

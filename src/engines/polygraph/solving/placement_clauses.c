@@ -3,8 +3,9 @@
  * A variable a placement (placements.h): a transaction's appends stand there. Every element of the
  * longest read is covered, and a read that saw a version last saw the list end with it: these
  * clauses are there from the start. That no two placements overlap and no transaction has two, that
- * writers are ordered as they stand, and that whoever has no place comes after those that have one,
- * has a clause for a placement once a model has it. Clauses go to the solver, and again as lemmas.
+ * writers are ordered as they stand, and that whoever has no position comes after those that have
+ * one, has a clause for a placement once a model has it. Clauses go to the solver, and again as
+ * lemmas.
  *
  * The solver begins with what is likely: of those that fit the first in the proposed order, one
  * behind the other.
@@ -72,8 +73,8 @@ static uint32_t version_of_placement(const struct placement_clauses *clauses_of_
         .version[items_of(clauses_of_lists)[placement].write];
 }
 
-/* Someone's appends cover each element. Places that cover one are among the last ones that start up
- * to it. */
+/* Someone's appends cover each element. Positions that cover one are among the last ones that start
+ * up to it. */
 static void add_covers(struct placement_clauses *clauses_of_lists)
 {
     const struct repeating_list *list = clauses_of_lists->list;
@@ -311,7 +312,7 @@ static void look_at_pair(struct placement_clauses *clauses_of_lists, uint32_t a,
     end_clause(clauses_of_lists);
 }
 
-/* Writers without a place come after the one whose place is the last. */
+/* Writers without a position come after the one whose position is the last. */
 static void look_at_rest(struct placement_clauses *clauses_of_lists, const uint32_t *placed,
                          uint32_t count)
 {

@@ -172,7 +172,7 @@ static enum iso_status do_partition(struct catcher *catcher, const struct iso_st
     struct iso_progress_reader reader = {record->bytes, record->bytes + record->size};
     if (!iso_progress_get_partition(&catcher->durable->progress, reader, &partition))
         return journal_is_damaged(catcher);
-    iso_progress_place(&catcher->durable->progress, partition.input)->declared = true;
+    iso_progress_position(&catcher->durable->progress, partition.input)->declared = true;
     iso_pipeline_declare(catcher->pipeline, partition.input, partition.time);
     return run_intake_declare(catcher->durable->stream,
                               iso_pipeline_inputs(catcher->pipeline)->list[partition.input].topic,
@@ -280,7 +280,7 @@ static bool number_inputs(struct catcher *catcher)
                               partition.length, partition.partition) != partition.input)
             journal_is_damaged(catcher);
         else
-            iso_progress_place(progress, partition.input)->next = partition.start;
+            iso_progress_position(progress, partition.input)->next = partition.start;
     }
     iso_store_rewind(catcher->durable->store);
     return reads;

@@ -151,7 +151,7 @@ static enum iso_status report_memory(struct run_durable *durable, bool anew,
 
 bool run_durable_has_declared(struct run_durable *durable, uint32_t input)
 {
-    return iso_progress_place(&durable->progress, input)->declared;
+    return iso_progress_position(&durable->progress, input)->declared;
 }
 
 enum iso_status run_durable_declare(struct run_durable *durable,
@@ -164,9 +164,10 @@ enum iso_status run_durable_declare(struct run_durable *durable,
                                             partition->next,
                                             partition->topic,
                                             strlen(partition->topic)};
-    struct iso_progress_place *place = iso_progress_place(&durable->progress, partition->input);
-    place->next = place->next < 0 ? partition->next : place->next;
-    place->declared = true;
+    struct iso_progress_position *position =
+        iso_progress_position(&durable->progress, partition->input);
+    position->next = position->next < 0 ? partition->next : position->next;
+    position->declared = true;
     ISO_FAULT(iso_fault_point("before-declare"));
     iso_progress_put_partition(&durable->progress, &record, &durable->record);
     return run_durable_append(durable, ISO_PROGRESS_PARTITION, error);
@@ -274,7 +275,7 @@ enum iso_status run_durable_begin(struct run_durable *durable,
     assert(iso_store_is_new(durable->store) && !durable->catching_up);
     durable->progress.time = time;
     for (uint32_t i = 0; i < count; i++)
-        iso_progress_place(&durable->progress, partitions[i].input)->next = partitions[i].next;
+        iso_progress_position(&durable->progress, partitions[i].input)->next = partitions[i].next;
     run_delivery_begin(&durable->delivery, &stream->output);
     if (run_recording_open(&stream->recording, durable->options.record, true, error) != ISO_OK ||
         run_recording_settle(&stream->recording, &durable->mark, error) != ISO_OK)
@@ -317,14 +318,14 @@ struct iso_kafka_position *run_durable_positions(const struct run_durable *durab
     const struct iso_inputs *inputs = iso_pipeline_inputs(durable->stream->pipeline);
     const struct iso_progress *progress = &durable->progress;
     struct iso_kafka_position *positions =
-        iso_allocate(((size_t)progress->place_count + 1) * sizeof *positions);
+        iso_allocate(((size_t)progress->position_count + 1) * sizeof *positions);
     *count = 0;
-    for (uint32_t i = 0; i < progress->place_count && i < inputs->count; i++) {
-        const struct iso_progress_place *place = &progress->places[i];
-        if (place->next >= 0)
+    for (uint32_t i = 0; i < progress->position_count && i < inputs->count; i++) {
+        const struct iso_progress_position *position = &progress->positions[i];
+        if (position->next >= 0)
             positions[(*count)++] =
                 (struct iso_kafka_position){inputs->list[i].topic, inputs->list[i].partition,
-                                            place->next, place->last == place->next - 1};
+                                            position->next, position->last == position->next - 1};
     }
     return positions;
 }
@@ -333,7 +334,7 @@ bool run_durable_knows(struct run_durable *durable, const struct iso_message *me
                        uint32_t count)
 {
     for (uint32_t i = 0; i < count; i++)
-        if (messages[i].offset < iso_progress_place(&durable->progress, messages[i].input)->next)
+        if (messages[i].offset < iso_progress_position(&durable->progress, messages[i].input)->next)
             return true;
     return false;
 }
@@ -345,13 +346,13 @@ enum iso_status run_durable_compare(struct run_durable *durable, struct iso_mess
     uint32_t kept = 0;
     for (uint32_t i = 0; i < *count; i++) {
         const struct iso_message *message = &messages[i];
-        const struct iso_progress_place *place =
-            iso_progress_place(&durable->progress, message->input);
-        if (message->offset >= place->next) {
+        const struct iso_progress_position *position =
+            iso_progress_position(&durable->progress, message->input);
+        if (message->offset >= position->next) {
             messages[kept++] = *message;
             continue;
         }
-        if (message->offset != place->last || iso_progress_digest(message) != place->digest)
+        if (message->offset != position->last || iso_progress_digest(message) != position->digest)
             return run_durable_changed(message->topic, message->partition, message->offset, error);
     }
     *count = kept;

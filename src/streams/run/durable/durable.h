@@ -5,7 +5,7 @@
  * enough input has come since the last one, a child writes a snapshot (checkpoint.h). A restart
  * restores the snapshot, reads again from Kafka what the journal says, and judges it again, batch
  * by batch at the times of then (catch_up.h): so the same lines are made once more, and those that
- * are emitted already are left out by their place in the output.
+ * are emitted already are left out by their position in the output.
  *
  * What does not fit into memory (--memory) is in files of the directory, spill-0 and so on, one a
  * shard (spill/spill.h), which snapshots refer to. When something goes there depends on how much

@@ -83,11 +83,11 @@ static enum iso_status check_written(const struct iso_output *output, struct iso
 static enum iso_status send_to_topic(struct run_output *output, const char *line, size_t length,
                                      struct iso_error *error)
 {
-    static const size_t id_place = sizeof "{\"id\":\"" - 1, id_length = 16;
-    assert(length > id_place + id_length && line[length - 1] == '\n');
+    static const size_t id_location = sizeof "{\"id\":\"" - 1, id_length = 16;
+    assert(length > id_location + id_length && line[length - 1] == '\n');
     struct iso_message message = {
         .partition = ISO_KAFKA_ANY_PARTITION,
-        .key = {(const uint8_t *)line + id_place, (uint32_t)id_length},
+        .key = {(const uint8_t *)line + id_location, (uint32_t)id_length},
         .payload = {(const uint8_t *)line, (uint32_t)length - 1},
     };
     return iso_kafka_producer_send(output->producer, &message, error);
@@ -115,8 +115,8 @@ static enum iso_status print_in_words(struct run_output *output, const char *lin
 static bool is_unlisted(const char *line, size_t length)
 {
     static const char state[] = "\"state\":\"unlisted\"";
-    size_t place = sizeof "{\"id\":\"0123456789abcdef\"," - 1;
-    return length > place + sizeof state && !memcmp(line + place, state, sizeof state - 1);
+    size_t location = sizeof "{\"id\":\"0123456789abcdef\"," - 1;
+    return length > location + sizeof state && !memcmp(line + location, state, sizeof state - 1);
 }
 
 void run_output_serve(struct run_output *output, const char *line, size_t length)

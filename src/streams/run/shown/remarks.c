@@ -10,41 +10,42 @@
 
 /* ---- records ---- */
 
-static void note_record(struct run_remarks *remarks, const char *place, const char *what,
+static void note_record(struct run_remarks *remarks, const char *location, const char *what,
                         const char *reason)
 {
     char text[ISO_ERROR_TEXT + 64];
     if (remarks->muted)
         return;
     snprintf(text, sizeof text, "%s: %s", what, reason);
-    run_bad_records_note(&remarks->bad_records, place, text, cli_seconds());
+    run_bad_records_note(&remarks->bad_records, location, text, cli_seconds());
 }
 
 static void keep_record(struct run_remarks *remarks, struct run_recording *recording,
-                        const struct iso_message *message, const char *place)
+                        const struct iso_message *message, const char *location)
 {
     struct iso_error error = {.status = ISO_OK};
     if (!recording->dead_letter)
         return;
     if (!message)
-        note_record(remarks, place, "not in --dead-letter",
+        note_record(remarks, location, "not in --dead-letter",
                     "the record that it contradicts arrived later");
     else if (!run_recording_keep(recording, message, &error) && error.status != ISO_OK)
-        note_record(remarks, place, "not in --dead-letter", error.text);
+        note_record(remarks, location, "not in --dead-letter", error.text);
 }
 
 void run_remarks_bad(struct run_remarks *remarks, struct run_recording *recording,
-                     const struct iso_message *message, const char *place, const char *reason)
+                     const struct iso_message *message, const char *location, const char *reason)
 {
-    note_record(remarks, place, "left out", reason);
-    keep_record(remarks, recording, message, place);
+    note_record(remarks, location, "left out", reason);
+    keep_record(remarks, recording, message, location);
 }
 
 void run_remarks_doubtful(struct run_remarks *remarks, struct run_recording *recording,
-                          const struct iso_message *message, const char *place, const char *reason)
+                          const struct iso_message *message, const char *location,
+                          const char *reason)
 {
-    note_record(remarks, place, "doubtful", reason);
-    keep_record(remarks, recording, message, place);
+    note_record(remarks, location, "doubtful", reason);
+    keep_record(remarks, recording, message, location);
 }
 
 void run_remarks_sum_up(struct run_remarks *remarks)
@@ -74,7 +75,7 @@ static void copy_name(char *to, size_t size, const char *name, size_t length)
     to[end] = 0;
 }
 
-void run_remarks_table(struct run_remarks *remarks, const char *place, const char *table,
+void run_remarks_table(struct run_remarks *remarks, const char *location, const char *table,
                        size_t length, enum iso_table_news news, const char *reason)
 {
     struct run_tables *tables = &remarks->tables;
@@ -86,13 +87,13 @@ void run_remarks_table(struct run_remarks *remarks, const char *place, const cha
               length ? length : 3);
     if (news == ISO_NEWS_LEFT_OUT)
         cli_log("%.*s cannot be judged, operations on it are left out: %s (%s)", shown, table,
-                reason, place);
+                reason, location);
     else if (news == ISO_NEWS_LOSSY)
         cli_log("%.*s: what the stream does not say of it is not judged (lossy): %s (%s)", shown,
-                table, reason, place);
+                table, reason, location);
     else if (news == ISO_NEWS_COLUMNS)
         cli_log("table %.*s changed at %s: whole rows from before and after are not compared",
-                shown, table, place);
+                shown, table, location);
 }
 
 void run_remarks_spelling(struct run_remarks *remarks, const struct iso_pipeline_spelling *spelling)

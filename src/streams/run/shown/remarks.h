@@ -24,12 +24,13 @@ struct run_remarks {
 /* A record that was left out, or is doubtful. `message` NULL: it came earlier than what is being
  * fed. */
 void run_remarks_bad(struct run_remarks *remarks, struct run_recording *recording,
-                     const struct iso_message *message, const char *place, const char *reason);
+                     const struct iso_message *message, const char *location, const char *reason);
 void run_remarks_doubtful(struct run_remarks *remarks, struct run_recording *recording,
-                          const struct iso_message *message, const char *place, const char *reason);
+                          const struct iso_message *message, const char *location,
+                          const char *reason);
 
 /* The others as the pipeline's callbacks of these names. */
-void run_remarks_table(struct run_remarks *remarks, const char *place, const char *table,
+void run_remarks_table(struct run_remarks *remarks, const char *location, const char *table,
                        size_t length, enum iso_table_news news, const char *reason);
 void run_remarks_spelling(struct run_remarks *remarks,
                           const struct iso_pipeline_spelling *spelling);

@@ -96,7 +96,7 @@ void run_status_close(struct run_status *status)
     iso_text_release(&status->words);
     iso_text_release(&status->waits);
     run_notes_release(&status->notes);
-    iso_free(status->places.list);
+    iso_free(status->locations.list);
 }
 
 /* Opening the books goes over all keys: it may take a hundredth of the time. */
@@ -120,10 +120,10 @@ double status_last_message(const struct run_status *status, bool of_changes)
     const struct iso_kafka_partition *partitions;
     uint32_t partition_count = iso_kafka_consumer_partitions(status->consumer, &partitions);
     double latest = -1;
-    for (uint32_t i = 0; i < partition_count && i < status->places.count; i++) {
+    for (uint32_t i = 0; i < partition_count && i < status->locations.count; i++) {
         bool is_change =
             iso_pipeline_input(status->stream->pipeline, partitions[i].input).is_change_stream;
-        double time = (double)status->places.list[i].time / 1000;
+        double time = (double)status->locations.list[i].time / 1000;
         latest = is_change == of_changes && time > latest ? time : latest;
     }
     return latest;
@@ -169,16 +169,17 @@ static void look_at_partitions(struct run_status *status, uint64_t now)
 {
     const struct iso_kafka_partition *partitions;
     uint32_t partition_count = iso_kafka_consumer_partitions(status->consumer, &partitions);
-    struct run_status_places *places = &status->places;
+    struct run_status_locations *locations = &status->locations;
     uint64_t changes = 0, time = status_since_1970();
-    if (partition_count > places->count)
-        places->list = iso_reallocate(places->list, partition_count * sizeof *places->list);
-    for (; places->count < partition_count; places->count++)
-        places->list[places->count] =
-            (struct run_status_place){partitions[places->count].next, time};
+    if (partition_count > locations->count)
+        locations->list =
+            iso_reallocate(locations->list, partition_count * sizeof *locations->list);
+    for (; locations->count < partition_count; locations->count++)
+        locations->list[locations->count] =
+            (struct run_status_location){partitions[locations->count].next, time};
     for (uint32_t i = 0; i < partition_count; i++) {
-        if (partitions[i].next != places->list[i].next)
-            places->list[i] = (struct run_status_place){partitions[i].next, time};
+        if (partitions[i].next != locations->list[i].next)
+            locations->list[i] = (struct run_status_location){partitions[i].next, time};
         if (iso_pipeline_input(status->stream->pipeline, partitions[i].input).is_change_stream)
             changes += (uint64_t)partitions[i].next;
     }

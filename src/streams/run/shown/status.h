@@ -29,13 +29,13 @@ struct run_status {
         struct iso_accounting content; /* as they stood when they were last opened ... */
         uint64_t opened, took;         /* ... which was then, and took so long, in milliseconds */
     } books;
-    struct run_status_places {
-        struct run_status_place { /* by partition of the consumer */
+    struct run_status_locations {
+        struct run_status_location { /* by partition of the consumer */
             int64_t next;
             uint64_t time; /* when it came there, milliseconds since 1970 */
         } * list;
         uint32_t count;
-    } places;
+    } locations;
     struct run_waiting waiting;
     struct run_notes notes;
     struct iso_text words; /* what waits */

@@ -154,7 +154,7 @@ static bool partition_figure(const struct run_status *status, uint32_t index,
         *value = input.holds_back && run_waiting_on_inputs(&status->books.content);
         return true;
     case ISO_METRIC_PARTITION_TIME:
-        *value = index < status->places.count ? status->places.list[index].time / 1000 : 0;
+        *value = index < status->locations.count ? status->locations.list[index].time / 1000 : 0;
         return *value;
     default:
         *value = input.is_idle;

@@ -31,7 +31,7 @@ static void put_holders(const struct run_status *status, struct iso_text *text)
              named = 0;
     uint64_t now = status_since_1970();
     for (uint32_t i = 0; i < partition_count; i++) {
-        uint64_t time = status->places.list[i].time;
+        uint64_t time = status->locations.list[i].time;
         if (!iso_pipeline_input(status->stream->pipeline, partitions[i].input).holds_back ||
             named++ >= PARTITIONS_NAMED)
             continue;
@@ -64,7 +64,7 @@ void status_put_words(struct run_status *status)
 static void put_example(const struct run_status *status, const struct run_waiting_class *class,
                         struct iso_text *text)
 {
-    char place[ISO_PIPELINE_LOCATION];
+    char location[ISO_PIPELINE_LOCATION];
     const char *table = status->books.content.waiting.table;
     if (!strcmp(class->name, "tables")) {
         iso_text_put(text, ",\"example\":");
@@ -72,9 +72,10 @@ static void put_example(const struct run_status *status, const struct run_waitin
     }
     if (class->oldest.origin == UINT64_MAX)
         return;
-    iso_pipeline_location(status->stream->pipeline, class->oldest.origin, place, sizeof place);
+    iso_pipeline_location(status->stream->pipeline, class->oldest.origin, location,
+                          sizeof location);
     iso_text_put(text, ",\"example\":");
-    iso_text_put_string(text, place, strlen(place));
+    iso_text_put_string(text, location, strlen(location));
     if (class->oldest.ms != UINT64_MAX)
         iso_text_format(text, ",\"seconds\":%.3f", (double)class->oldest.ms / 1000);
 }

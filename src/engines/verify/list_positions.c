@@ -17,11 +17,11 @@ struct said {
 };
 
 static bool clause_has(const struct said *said, enum iso_literal_kind kind, uint32_t transaction,
-                       uint32_t place)
+                       uint32_t position)
 {
     for (uint32_t i = 0; i < said->count; i++) {
         const struct iso_literal *literal = &said->clause[i];
-        if (literal->kind == kind && literal->a == transaction && literal->b == place)
+        if (literal->kind == kind && literal->a == transaction && literal->b == position)
             return true;
     }
     return false;
@@ -44,12 +44,12 @@ static const struct iso_literal *first_of(const struct said *said, enum iso_lite
     return NULL;
 }
 
-static bool may_stand(const struct said *said, uint32_t transaction, uint32_t place)
+static bool may_stand(const struct said *said, uint32_t transaction, uint32_t position)
 {
-    return lists_hold(said->finals, said->operation, said->prefix, transaction, place);
+    return lists_hold(said->finals, said->operation, said->prefix, transaction, position);
 }
 
-/* Every place at which a transaction's elements could cover element `at` is in the clause. */
+/* Every position at which a transaction's elements could cover element `at` is in the clause. */
 static bool names_all_at(const struct said *said, uint32_t transaction, uint32_t at)
 {
     const struct iso_history *history = said->history;
@@ -97,7 +97,7 @@ static uint64_t end_of(const struct said *said, const struct iso_literal *placed
     return (uint64_t)placed->b + lists_appended(said->history, placed->a, said->key);
 }
 
-/* Not both: one transaction at two places, or two over each other. */
+/* Not both: one transaction at two positions, or two over each other. */
 static bool says_apart(const struct said *said)
 {
     const struct iso_literal *a = &said->clause[0], *b = &said->clause[1];
@@ -148,8 +148,8 @@ static bool says_read(const struct said *said)
                verify_read_shape(said->history, read->a, operation, false).prefix;
 }
 
-bool places_imply(const struct finals *finals, const struct iso_literal *clause, uint32_t count,
-                  uint32_t operation)
+bool list_positions_imply(const struct finals *finals, const struct iso_literal *clause,
+                          uint32_t count, uint32_t operation)
 {
     assert(operation < finals->history->ops.count);
     const struct iso_history *history = finals->history;
