@@ -157,12 +157,10 @@ enum iso_status iso_join_take(struct iso_join *join, const struct iso_history *b
     }
     if (check_connector(join, block, event, error) != ISO_OK)
         return error->status;
-    struct join_identity identity;
-    bool is_first = !join->source.scales && join->capability->positions &&
-                    (event->type != ISO_EVENT_TRANSACTIONS || event->flags & ISO_EVENT_IN_BAND);
-    if (is_first && join_identity_of(join, block, event, &identity))
-        join_note_scale(join, identity);
-    if (event->type != ISO_EVENT_TRANSACTIONS || event->flags & ISO_EVENT_IN_BAND)
+    bool is_change = event->type != ISO_EVENT_TRANSACTIONS || event->flags & ISO_EVENT_IN_BAND;
+    if (is_change && !join->source.scales)
+        join_note_scale(join, block, event);
+    if (is_change)
         join_note_start(join, iso_origin_input(event->origin), event);
     if ((event->flags & ISO_EVENT_HAS_POSITION) && join_is_of_domain(join, event))
         join_log_note(join, event);

@@ -275,11 +275,11 @@ void iso_join_left_behind(struct iso_join *join, uint32_t input, bool left_behin
 bool iso_join_is_sure(struct iso_join *join, const struct iso_atoms *atoms, iso_atom key,
                       uint64_t position);
 
-/* ISO_BAD_INPUT if the record's snapshot is of another kind of database than the source. */
+/* ISO_BAD_INPUT if the record's places are of another kind of database than the source. */
 enum iso_status iso_join_check_record(struct iso_join *join, const struct iso_history *block,
                                       uint32_t transaction, struct iso_error *error);
 
-/* Once, how many clients' records came before the source that their snapshots are not of; 0: none.
+/* Once, how many clients' records came before the source that their places are not of; 0: none.
  * The first one's origin, and what is wrong. */
 uint64_t iso_join_early_foreign(struct iso_join *join, uint64_t *origin, struct iso_error *error);
 

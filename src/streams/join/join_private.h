@@ -353,8 +353,9 @@ void join_take_schema(struct iso_join *join, const struct iso_history *block,
                       const struct iso_event *event);
 void join_note_value(struct iso_join *join, const struct iso_history *block, iso_atom table,
                      uint32_t key, iso_atom value);
-/* scale.c: what snapshots and transactions are numbered by */
-void join_note_scale(struct iso_join *join, struct join_identity identity);
+/* scale.c: what places are numbered by */
+void join_note_scale(struct iso_join *join, const struct iso_history *block,
+                     const struct iso_event *event);
 /* open.c */
 bool join_counts_other(struct iso_join *join, uint32_t number, const struct iso_history *block,
                        const struct iso_event *event);

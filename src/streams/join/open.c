@@ -155,7 +155,6 @@ uint32_t join_open(struct iso_join *join, struct join_identity identity,
 {
     uint32_t number = join_map_get(&join->open.by_identity, identity);
     if (number == ISO_NONE) {
-        join_note_scale(join, identity);
         number = join_new_transaction(join, identity);
         join->open.list[number].origin = event->origin;
         JOIN_LOG(join, identity, "its first row arrived");

@@ -16,7 +16,7 @@ struct join_source {
     uint32_t connector;  /* digest of its name; 0: no row has said it */
     uint8_t scales;      /* enum join_scale: what its transactions are numbered by (scale.c) */
     /* clients' records that came before it was known: by scale, the first and how many */
-    uint64_t early[2], first_early[2];
+    uint64_t early[4], first_early[4];
 };
 
 struct join_input {               /* an input of rows */
