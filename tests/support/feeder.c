@@ -71,6 +71,48 @@ bool feeder_was_judged(const struct feeder *feeder, const char *tid)
     return false;
 }
 
+/* Whether a record, or a row, stands there: one that was given. */
+static bool was_given(struct feeder *feeder, uint64_t origin)
+{
+    return iso_origin_input(origin) < iso_pipeline_inputs(feeder->pipeline)->count;
+}
+
+/* What waits is the sum of what waits for each thing, and the first of each is named while there is
+ * one. */
+static void check_waiting(struct feeder *feeder, const struct iso_accounting *books)
+{
+    const struct iso_accounting_waiting *waiting = &books->waiting;
+    const struct {
+        const char *name;
+        uint64_t count, origin;
+    } parts[] = {{"records", waiting->records, waiting->record.origin},
+                 {"rows", waiting->rows, waiting->row.origin},
+                 {"overtaken", waiting->overtaken, waiting->overtaking.origin},
+                 {"reads", waiting->reads, waiting->read.origin},
+                 {"for an outcome", waiting->for_outcome, waiting->outcome.origin},
+                 {"for a snapshot", waiting->for_snapshot, waiting->snapshot.origin},
+                 {"for a schema", waiting->for_schema, waiting->absent.origin},
+                 {"queries", waiting->queries, waiting->query.origin},
+                 {"beyond", waiting->beyond, waiting->differing.origin}};
+    uint64_t total = waiting->tables;
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
+        bool is_named = parts[i].origin != UINT64_MAX;
+        total += parts[i].count;
+        if (is_named != (parts[i].count > 0) || (is_named && !was_given(feeder, parts[i].origin)))
+            snprintf(feeder->failure, sizeof feeder->failure,
+                     "%" PRIu64 " wait (%s), the first at %" PRIx64, parts[i].count, parts[i].name,
+                     parts[i].origin);
+    }
+    if (total != waiting->total)
+        snprintf(feeder->failure, sizeof feeder->failure,
+                 "%" PRIu64 " wait, and %" PRIu64 " are counted", total, waiting->total);
+    if (waiting->records != books->of[ISO_UNIT_RECORDS][ISO_ACCOUNTED_WAITING] ||
+        waiting->rows != books->of[ISO_UNIT_ROWS][ISO_ACCOUNTED_WAITING])
+        snprintf(feeder->failure, sizeof feeder->failure,
+                 "%" PRIu64 " records and %" PRIu64 " rows wait, others in the books",
+                 waiting->records, waiting->rows);
+}
+
 void feeder_check(struct feeder *feeder)
 {
     struct iso_accounting books;
@@ -83,6 +125,7 @@ void feeder_check(struct feeder *feeder)
                  text.bytes);
     }
     iso_text_release(&text);
+    check_waiting(feeder, &books);
     if (!feeder->counts_records || iso_pipeline_outcome(feeder->pipeline, false, &reason) != ISO_OK)
         return;
     feeder->held++;
@@ -123,9 +166,15 @@ static void give_batch(struct feeder *feeder, const struct iso_message *batch, u
         return;
     feeder_check(feeder);
     if (random_percent(&feeder->saves, feeder->restores)) {
+        struct iso_accounting before, after;
+        iso_pipeline_accounting(feeder->pipeline, &before);
         feeder->pipeline = test_restored(feeder->pipeline, feeder->open, feeder->context, error);
         feeder->restored++;
         feeder_check(feeder);
+        iso_pipeline_accounting(feeder->pipeline, &after);
+        if (memcmp(&before, &after, sizeof before) != 0)
+            snprintf(feeder->failure, sizeof feeder->failure,
+                     "the books are others once they were saved and restored");
     }
 }
 
