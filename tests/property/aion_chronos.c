@@ -138,9 +138,29 @@ static void chronos_rows(struct comparison *comparison)
           compare_rows);
 }
 
-static uint32_t party(const struct iso_aion_party *party)
+static bool is_same_text(const struct iso_atoms *left, iso_atom one, const struct iso_atoms *right,
+                         iso_atom other)
 {
-    return party->tid == ISO_ABSENT ? ISO_NONE : (uint32_t)party->origin;
+    char buffers[2][ISO_ATOM_TEXT_MAX];
+    size_t lengths[2];
+    const char *text = iso_atom_text(left, one, buffers[0], &lengths[0]);
+    return !memcmp(text, iso_atom_text(right, other, buffers[1], &lengths[1]), lengths[0]) &&
+           lengths[0] == lengths[1];
+}
+
+/* The transaction that a party names: its times are those of the history. */
+static uint32_t party(const struct comparison *comparison, const struct iso_aion_party *party)
+{
+    const struct iso_history_txns *txns = &comparison->history.txns;
+    uint32_t t = (uint32_t)party->origin;
+    if (party->tid == ISO_ABSENT)
+        return ISO_NONE;
+    if (t >= txns->count ||
+        !is_same_text(party->atoms, party->tid, &comparison->history.atoms, txns->tid[t]) ||
+        (txns->flags[t] & ISO_HAS_STS && party->sts != txns->sts[t]) ||
+        (txns->flags[t] & ISO_HAS_CTS && party->cts != txns->cts[t]))
+        abort();
+    return t;
 }
 
 static uint32_t key_of(const struct iso_history *history, const struct iso_aion_event *event)
@@ -172,13 +192,14 @@ static void collect(void *context, const struct iso_aion_event *event)
 {
     struct comparison *comparison = context;
     struct rows *finals = &comparison->finals;
+    party(comparison, &event->cause);
     struct row row = {event->axiom,
                       event->kind,
-                      party(&event->transaction),
-                      party(&event->other),
+                      party(comparison, &event->transaction),
+                      party(comparison, &event->other),
                       key_of(&comparison->history, event),
-                      party(&event->writer_expected),
-                      party(&event->writer_actual),
+                      party(comparison, &event->writer_expected),
+                      party(comparison, &event->writer_actual),
                       event->id};
     uint32_t at = 0;
     while (at < finals->count && finals->rows[at].id != event->id)
@@ -392,6 +413,15 @@ static void leave_outlived(struct comparison *comparison)
     }
 }
 
+/* What is counted is what was reported and not taken back. */
+static bool counts_agree(const struct comparison *comparison, const struct iso_aion_stats *stats)
+{
+    uint64_t reported[ISO_AXIOMS] = {0};
+    for (uint32_t i = 0; i < comparison->finals.count; i++)
+        reported[comparison->finals.rows[i].axiom]++;
+    return !memcmp(reported, stats->counts, sizeof reported);
+}
+
 static bool compare_sets(struct comparison *comparison, bool kinds, bool subset)
 {
     struct rows *wanted = &comparison->wanted, *finals = &comparison->finals;
@@ -554,6 +584,11 @@ static bool stream_agrees(struct comparison *comparison, const struct plain_hist
     count_stream(comparison, &stats);
     if (!agrees)
         return false;
+    if (!counts_agree(comparison, &stats)) {
+        snprintf(comparison->text, sizeof comparison->text,
+                 "stream %u: others are counted than were reported", number);
+        return false;
+    }
     if (stream.outlived)
         return stats.outcomes_lost > 0;
     uint64_t undecided = stats.reads_undecided + stats.writes_undecided + stats.sessions_undecided +

@@ -52,7 +52,7 @@ STRICT = "WERROR=-Werror=int-conversion -Werror=incompatible-pointer-types"
 
 def masked(text):
     """The text with blanks for what no fault is planted in: comments, strings, preprocessor lines; assertions and validations, which are
-    tests themselves; enumerated constants and the sizes of texts, which are sizes and thresholds of which one is as good as its neighbour; what asks for memory
+    tests themselves; enumerated constants and the sizes of texts, which are sizes and thresholds of which one is as good as its neighbour; hints; what asks for memory
     or gives it back, which is the address sanitizer's."""
     blank = lambda match: re.sub(r"[^\n]", " ", match.group())
     text = re.sub(r"/\*.*?\*/|//[^\n]*|\"(?:\\.|[^\"\\\n])*\"|'(?:\\.|[^'\\\n])+'", blank, text, flags=re.S)
@@ -61,6 +61,9 @@ def masked(text):
     text = re.sub(r"__attribute__\(\(.*?\)\)", blank, text)
     text = re.sub(r"\benum \w*\s*\{[^}]*\}", blank, text)
     text = re.sub(r"^ +char \w+\[\d+\][^;\n]*;", blank, text, flags=re.M)
+    # Of what is compared only the sign matters; what is fetched into the cache, or expected of a branch, is only sooner there.
+    text = re.sub(r"\? -1 : 1\b|^ +\w*fetch\w*\([^;{]*;", blank, text, flags=re.M)
+    text = re.sub(r"(__builtin_expect\([^;{]*?), [01]\)", lambda match: match.group(1) + "    ", text)
     text = re.sub(r"\biso_\w*(?:allocate|free|grow)\w*\([^;]*;|\bISO_GROW\([^;]*;|^[^\n;]*\bcapacity = [^;]*;", blank, text, flags=re.M)
     return re.sub(r"\b(?:static_)?assert\([^;]*;", blank, text)
 
