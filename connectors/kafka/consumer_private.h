@@ -89,6 +89,7 @@ struct topic {
     char *name;
     rd_kafka_topic_t *handle;
     int32_t partition_count; /* started so far */
+    int32_t told;            /* and how many there are, by the last list of all topics */
     uint32_t capacity;
     uint32_t *index_of; /* a partition's index among all */
 };

@@ -274,14 +274,20 @@ static enum iso_status begin_partition(struct iso_kafka_consumer *consumer, uint
     return ISO_OK;
 }
 
-static bool is_wanted(const struct iso_kafka_consumer *consumer, const char *name)
+static bool is_of_prefix(const struct iso_kafka_consumer *consumer, const char *name)
 {
     bool begins = false;
     for (uint32_t i = 0; i < consumer->prefix_count; i++)
         begins |= !strncmp(name, consumer->prefixes[i], strlen(consumer->prefixes[i]));
-    for (uint32_t i = 0; begins && i < consumer->topic_count; i++)
-        begins = strcmp(name, consumer->topics[i].name) != 0;
     return begins;
+}
+
+static uint32_t find_topic(const struct iso_kafka_consumer *consumer, const char *name)
+{
+    uint32_t i = 0;
+    while (i < consumer->topic_count && strcmp(name, consumer->topics[i].name) != 0)
+        i++;
+    return i;
 }
 
 static void add_topics(struct iso_kafka_consumer *consumer,
@@ -289,12 +295,18 @@ static void add_topics(struct iso_kafka_consumer *consumer,
 {
     for (int i = 0; i < metadata->topic_cnt && error->status == ISO_OK; i++) {
         const struct rd_kafka_metadata_topic *topic = &metadata->topics[i];
-        if (topic->err || !topic->partition_cnt || !is_wanted(consumer, topic->topic))
+        uint32_t number = find_topic(consumer, topic->topic);
+        bool is_new = number == consumer->topic_count;
+        if (topic->err || !topic->partition_cnt ||
+            (is_new && !is_of_prefix(consumer, topic->topic)))
             continue;
-        consumer->topics = iso_reallocate(consumer->topics,
-                                          (consumer->topic_count + 1) * sizeof *consumer->topics);
-        kafka_consumer_name_topic(consumer, &consumer->topics[consumer->topic_count++],
-                                  topic->topic, error);
+        if (is_new) {
+            consumer->topics = iso_reallocate(consumer->topics, (consumer->topic_count + 1) *
+                                                                    sizeof *consumer->topics);
+            kafka_consumer_name_topic(consumer, &consumer->topics[consumer->topic_count++],
+                                      topic->topic, error);
+        }
+        consumer->topics[number].told = topic->partition_cnt;
     }
 }
 
@@ -339,10 +351,11 @@ enum iso_status kafka_consumer_find(struct iso_kafka_consumer *consumer, bool fi
         return error->status;
     for (uint32_t i = 0; i < consumer->topic_count; i++) {
         struct topic *topic = &consumer->topics[i];
-        int32_t count;
+        int32_t count = topic->told;
         if (first && await_topic(consumer, topic, deadline, &count, error) != ISO_OK)
             return error->status;
-        if (!first && count_partitions(consumer, topic, remaining_ms(deadline), &count))
+        if (!first && !consumer->prefix_count && /* one by one, the last have no time left */
+            count_partitions(consumer, topic, remaining_ms(deadline), &count))
             continue;
         while (topic->partition_count < count) {
             struct iso_error later = {0};
