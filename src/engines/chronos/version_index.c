@@ -251,6 +251,7 @@ bool chronos_right_at(const struct chronos_index *index, const struct chronos_lo
 uint64_t chronos_first_right(const struct chronos_index *index, const struct chronos_look *look,
                              uint64_t low, uint64_t high)
 {
+    assert(low);
     if (look->is_of_nobody)
         return 0;
     if (chronos_right_at(index, look, low))

@@ -263,6 +263,7 @@ static uint32_t find_snapshot(const struct iso_history *block)
 static void put_culprit(struct iso_pipeline *pipeline, const struct iso_history *block,
                         uint32_t culprit, char location[LOCATION_BYTES])
 {
+    assert(culprit < block->txns.count);
     if (pipeline_batch_find(&pipeline->batch, block->txns.origin[culprit]))
         pipeline_put_location(pipeline, block->txns.origin[culprit], location, LOCATION_BYTES);
     else

@@ -3,6 +3,7 @@
  * By the schema of their column (values/spelling.h). Equal: there is no contradiction. Not clear:
  * it is unjudged, and reported once for each column, with what both texts are.
  */
+#include <assert.h>
 #include <string.h>
 
 #include "base/memory.h"
@@ -139,6 +140,7 @@ static void note_spelling(struct iso_pipeline *pipeline, const struct iso_pipeli
                           bool again)
 {
     struct spellings *spellings = &pipeline->spellings;
+    assert(spellings->count <= ISO_SPELLINGS_MAX);
     for (uint32_t i = 0; i < spellings->count; i++)
         if (!strcmp(spellings->list[i].column, found->column)) {
             spellings->list[i].count += !again;

@@ -52,6 +52,7 @@ static bool is_conflict_across(const struct iso_pipeline *pipeline,
 /* Suppresses that many of the unlisted pairs; false: not all of the event's. */
 static bool suppress_pairs(struct iso_pipeline *pipeline, struct iso_aion_event *event)
 {
+    assert(event->excused <= event->unlisted);
     pipeline->stats.suppressed[ISO_UNJUDGED_DDL] += event->excused;
     pipeline->stats.left_out[ISO_NOCONFLICT] += event->excused;
     event->unlisted -= event->excused;
