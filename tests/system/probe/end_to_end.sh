@@ -32,15 +32,17 @@ change_statement() {
     echo "INSERT INTO audit_log (what) VALUES ('nothing')"
 }
 
-plan 5
+plan 6
 chain_start shop
 result $? "PostgreSQL, Kafka and Connect with Debezium run" || exit 1
 port=$(sed 's/.*port=\([0-9]*\).*/\1/' <<<"$server")
 url=postgresql://postgres@127.0.0.1:$port/shop
 "$isochron" tick --quiet --every 0.2 --grace 2 "$url" &
-"$isochron" probe --name trial --to kafka:shop.clients --isolation 'repeatable read' --seconds 4 --json -X "bootstrap.servers=$address" "$url" \
+"$isochron" probe --name trial --to kafka:shop.clients --partitions 3 --isolation 'repeatable read' --seconds 4 --json -X "bootstrap.servers=$address" "$url" \
     >"$work/probe" 2>"$work/probe.err"
 result $? "the probe holds by itself" || sed 's/^/# /' "$work/probe.err"
+[ "$(kcat -b "$address" -L -J -t shop.clients 2>/dev/null | jq '.topics[0].partitions | length')" = 3 ]
+result $? "it makes a topic of as many partitions as it is asked for"
 chain_drain shop
 sources=()
 for table in registers counter bank fork skew; do
