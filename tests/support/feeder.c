@@ -153,6 +153,34 @@ static void declare_inputs(struct feeder *feeder, struct feed *feed, bool has_re
         iso_pipeline_declare(feeder->pipeline, feeder->clients, 0);
 }
 
+static void put_line(void *context, const char *line, size_t length)
+{
+    iso_text_put_bytes(context, line, length);
+}
+
+/* Its books, and what stands, are as before. */
+static void restore(struct feeder *feeder, struct iso_error *error)
+{
+    struct iso_accounting before, after;
+    struct iso_text stood = {0}, stands = {0};
+    iso_pipeline_accounting(feeder->pipeline, &before);
+    iso_pipeline_standing(feeder->pipeline, put_line, &stood);
+    feeder->pipeline = test_restored(feeder->pipeline, feeder->open, feeder->context, error);
+    feeder->restored++;
+    feeder_check(feeder);
+    iso_pipeline_accounting(feeder->pipeline, &after);
+    iso_pipeline_standing(feeder->pipeline, put_line, &stands);
+    if (memcmp(&before, &after, sizeof before) != 0)
+        snprintf(feeder->failure, sizeof feeder->failure,
+                 "the books are others once they were saved and restored");
+    if (stood.used != stands.used ||
+        (stood.used && memcmp(stood.bytes, stands.bytes, stood.used) != 0))
+        snprintf(feeder->failure, sizeof feeder->failure,
+                 "other findings stand once they were saved and restored");
+    iso_text_release(&stood);
+    iso_text_release(&stands);
+}
+
 static void give_batch(struct feeder *feeder, const struct iso_message *batch, uint32_t count,
                        struct iso_error *error)
 {
@@ -165,17 +193,8 @@ static void give_batch(struct feeder *feeder, const struct iso_message *batch, u
     if (error->status != ISO_OK)
         return;
     feeder_check(feeder);
-    if (random_percent(&feeder->saves, feeder->restores)) {
-        struct iso_accounting before, after;
-        iso_pipeline_accounting(feeder->pipeline, &before);
-        feeder->pipeline = test_restored(feeder->pipeline, feeder->open, feeder->context, error);
-        feeder->restored++;
-        feeder_check(feeder);
-        iso_pipeline_accounting(feeder->pipeline, &after);
-        if (memcmp(&before, &after, sizeof before) != 0)
-            snprintf(feeder->failure, sizeof feeder->failure,
-                     "the books are others once they were saved and restored");
-    }
+    if (random_percent(&feeder->saves, feeder->restores))
+        restore(feeder, error);
 }
 
 void feeder_give(struct feeder *feeder, struct random *random, struct feed *feed,
@@ -198,6 +217,48 @@ void feeder_give(struct feeder *feeder, struct random *random, struct feed *feed
     }
 }
 
+/* Where the last line with the id of this one stands; NULL: nowhere. */
+static const char *last_of_id(const char *said, const char *line)
+{
+    char id[40];
+    const char *at = strstr(line, "\"id\":\""), *last = NULL;
+    if (!at || at > line + strcspn(line, "\n"))
+        return NULL;
+    snprintf(id, sizeof id, "%.*s", 24, at); /* "id":" and 16 digits, and what ends them */
+    for (at = said; (at = strstr(at, id)); at++)
+        last = at;
+    return last;
+}
+
+static bool is_final(const char *line)
+{
+    const char *state = strstr(line, "\"state\":\"final\"");
+    return state && state < line + strcspn(line, "\n");
+}
+
+/* What stands is what was said to be final, and not taken back since. */
+static void check_standing(struct feeder *feeder)
+{
+    struct iso_text stands = {0};
+    uint32_t standing = 0, said = 0;
+    iso_pipeline_standing(feeder->pipeline, put_line, &stands);
+    iso_text_put_bytes(&feeder->said, "", 1); /* NUL */
+    iso_text_put_bytes(&stands, "", 1);
+    for (const char *line = stands.bytes; line && *line; line = strchr(line, '\n') + 1, standing++)
+        if (!is_final(last_of_id(feeder->said.bytes, line) ? line : ""))
+            snprintf(feeder->failure, sizeof feeder->failure, "stands, and was not said: %.200s",
+                     line);
+    for (const char *line = feeder->said.bytes; line && *line; line = strchr(line, '\n') + 1) {
+        const char *last = last_of_id(feeder->said.bytes, line);
+        said += last && last < line + strcspn(line, "\n") && last > line && is_final(line);
+    }
+    if (standing != said)
+        snprintf(feeder->failure, sizeof feeder->failure,
+                 "%" PRIu32 " findings stand, and %" PRIu32 " were said", standing, said);
+    feeder->said.used--;
+    iso_text_release(&stands);
+}
+
 void feeder_end(struct feeder *feeder, struct iso_error *error)
 {
     struct iso_accounting books;
@@ -205,6 +266,7 @@ void feeder_end(struct feeder *feeder, struct iso_error *error)
     if (error->status != ISO_OK)
         return;
     feeder_check(feeder);
+    check_standing(feeder);
     iso_pipeline_accounting(feeder->pipeline, &books);
     iso_pipeline_summary(feeder->pipeline, &books, false, NULL, &feeder->said);
 }
