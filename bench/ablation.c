@@ -22,7 +22,7 @@
 
 #include "formats/format.h"
 #include "generate/generate.h"
-#include "verdict/polygraph.h"
+#include "polygraph/polygraph.h"
 #include "native/read.h"
 #include "tests/support/arguments.h"
 #include "tests/support/blackbox_workload.h"

@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "formats/write_history.h"
-#include "verdict/polygraph.h"
+#include "polygraph/polygraph.h"
 #include "tests/support/blackbox_workload.h"
 #include "verify/verify.h"
 

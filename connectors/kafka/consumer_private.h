@@ -144,11 +144,12 @@ struct iso_kafka_consumer {
     struct batch batch;
 };
 
-/* Finds the topics' partitions and starts those that are new. At the start (`first`) waits for the
- * broker and fails where it stays silent or a topic does not exist; later does what it can at
- * once. */
+/* consumer.c: finds the topics' partitions and starts those that are new. At the start (`first`)
+ * waits for the broker and fails where it stays silent or a topic does not exist; later does what
+ * it can at once. */
 void kafka_consumer_name_topic(struct iso_kafka_consumer *consumer, struct topic *topic,
                                const char *name, struct iso_error *error);
+/* consumer_start.c */
 enum iso_status kafka_consumer_find(struct iso_kafka_consumer *consumer, bool first,
                                     struct iso_error *error);
 

@@ -18,8 +18,8 @@
 #include <unistd.h>
 
 #include "evidence/evidence.h"
-#include "verdict/polygraph.h"
-#include "verdict/weak.h"
+#include "polygraph/polygraph.h"
+#include "weak/weak.h"
 #include "judge/split.h"
 #include "tests/oracle/schedule_oracle.h"
 #include "tests/oracle/weak_oracle.h"

@@ -18,7 +18,7 @@
 #include "base/hash.h"
 #include "base/memory.h"
 #include "chronos/chronos.h"
-#include "verdict/polygraph.h"
+#include "polygraph/polygraph.h"
 #include "tests/support/arguments.h"
 #include "verify/verify.h"
 

@@ -4,7 +4,7 @@
 
 #include <stdio.h>
 
-#include "verdict/polygraph.h"
+#include "polygraph/polygraph.h"
 #include "verify/verify.h"
 
 enum { JUDGE_UNCONFIRMED = 100 }; /* beside the outcomes */

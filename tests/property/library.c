@@ -26,7 +26,7 @@
 #include "bytes/output.h"
 #include "chronos/chronos.h"
 #include "iso/isochron.h"
-#include "verdict/polygraph.h"
+#include "polygraph/polygraph.h"
 #include "native/native.h"
 #include "report/report.h"
 #include "tests/support/arguments.h"

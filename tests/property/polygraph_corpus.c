@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "formats/format.h"
-#include "verdict/polygraph.h"
+#include "polygraph/polygraph.h"
 #include "verify/verify.h"
 
 struct slow {

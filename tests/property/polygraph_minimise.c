@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "polygraph/polygraph.h"
 #include "history/part.h"
 #include "polygraph/minimise.h"
 #include "tests/oracle/schedule_oracle.h"

@@ -17,7 +17,7 @@
 #include <unistd.h>
 
 #include "evidence/evidence.h"
-#include "verdict/polygraph.h"
+#include "polygraph/polygraph.h"
 #include "tests/oracle/schedule_oracle.h"
 #include "tests/support/arguments.h"
 #include "verify/verify.h"

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "verdict/polygraph.h"
+#include "polygraph/polygraph.h"
 #include "tests/support/arguments.h"
 #include "verify/verify.h"
 

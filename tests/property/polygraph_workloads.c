@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "verdict/polygraph.h"
+#include "polygraph/polygraph.h"
 #include "tests/support/arguments.h"
 #include "tests/support/blackbox_workload.h"
 #include "verify/verify.h"

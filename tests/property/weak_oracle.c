@@ -13,7 +13,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "verdict/weak.h"
+#include "weak/weak.h"
 #include "judge/split.h"
 #include "tests/oracle/weak_oracle.h"
 #include "tests/support/arguments.h"

@@ -36,7 +36,7 @@ enum iso_status app_check_report(struct app *app, const struct app_check *check,
 enum iso_status app_check_evidence(struct app *app, const struct app_check *check,
                                    const struct iso_judgement *judgement);
 
-/* Writes the smallest violated part of a history that polygraph says is violated to the file that
- * was asked for. */
+/* check_minimise.c: writes the smallest violated part of a history that polygraph says is violated
+ * to the file that was asked for. */
 enum iso_status app_check_minimise(struct app *app, const struct app_check *check,
                                    const struct iso_judgement *judgement);

@@ -67,8 +67,8 @@ static void show_input(struct view *view)
                       (int)view->content.used, view->content.bytes, view->partition, position.next);
 }
 
-/* Items are known by their names in the walks of run/durable.c, run/recording.c, state/progress.c,
- * pipeline/archive.c and join/archive.c. */
+/* Items are known by their names in the walks of durable/durable.c, input/recording.c,
+ * state/progress.c, pipeline/archive.c and join/archive.c. */
 static void take_item(struct view *view, const struct iso_archive_item *item)
 {
     view->items++;

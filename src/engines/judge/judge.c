@@ -1,3 +1,4 @@
+#include "polygraph/polygraph.h"
 #include "judge/judge_private.h"
 
 #include <assert.h>
@@ -8,7 +9,7 @@
 #include "base/team.h"
 #include "chronos/chronos.h"
 #include "judge/split.h"
-#include "verdict/weak.h"
+#include "weak/weak.h"
 #include "rowsets/rowsets.h"
 
 void iso_judge_options_init(struct iso_judge_options *options)

@@ -1,3 +1,4 @@
+#include "polygraph/polygraph.h"
 #include "judge/split.h"
 
 #include <assert.h>
@@ -5,7 +6,7 @@
 #include "base/memory.h"
 #include "base/numbers.h"
 #include "history/copy.h"
-#include "verdict/weak.h"
+#include "weak/weak.h"
 
 /* The history of halves, and back from it. */
 struct split {

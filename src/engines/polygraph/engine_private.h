@@ -264,6 +264,7 @@ bool windows_order(struct engine *engine, uint32_t scheduled_count, uint32_t mos
  * all is as it was, but `rank` is the order to propose, and the first `scheduled_count` of the
  * graph's order are what was scheduled; then graph_sort comes before the next search. */
 bool search_order(struct engine *engine, uint64_t dead_ends, uint32_t *scheduled_count);
+/* propagate.c */
 bool search_add_edge(struct engine *engine, struct fact fact);
 void search_candidate_gone(struct engine *engine, uint32_t read, uint32_t version);
 void search_decide_read(struct engine *engine, uint32_t read);

@@ -1,5 +1,5 @@
 /* The route, cheapest step first. */
-#include "verdict/polygraph.h"
+#include "polygraph/polygraph.h"
 
 #include "base/clock.h"
 #include "base/log.h"
@@ -7,25 +7,6 @@
 #include "polygraph/validate.h"
 #include "polygraph/order/windows.h"
 #include "problem/placements.h"
-
-void iso_polygraph_options_init(struct iso_polygraph_options *options)
-{
-    *options = (struct iso_polygraph_options){.model = ISO_MODEL_SI, .max_findings = 1000};
-}
-
-void iso_polygraph_result_init(struct iso_polygraph_result *result)
-{
-    memset(result, 0, sizeof *result);
-    result->cycle_lemma = ISO_NONE;
-    iso_evidence_init(&result->evidence);
-}
-
-void iso_polygraph_result_release(struct iso_polygraph_result *result)
-{
-    iso_free(result->findings);
-    iso_evidence_release(&result->evidence);
-    memset(result, 0, sizeof *result);
-}
 
 static void conclude_undecided(struct engine *engine, const char *reason)
 {

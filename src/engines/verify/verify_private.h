@@ -19,6 +19,7 @@ enum iso_verification verify_lemmas(const struct iso_history *history,
 enum iso_verification verify_weak_order(const struct iso_history *history,
                                         const struct iso_evidence *evidence,
                                         struct iso_error *error);
+/* weak_cycle.c */
 bool verify_weak_cycle(enum iso_model model, const struct iso_edge *edges, uint32_t count);
 
 /* reads.c: what a read says, by looking at its own transaction only. */
@@ -93,9 +94,9 @@ uint32_t lists_last_writer(const struct finals *finals, uint32_t key, uint32_t o
 bool lists_order(const struct finals *finals, const struct iso_literal *literal,
                  uint32_t operation);
 
-/* versions.c, where commit timestamps give the order of versions: whether they say one of two
- * transactions' versions, and whose version a read saw by the moment at which it looked (ISO_NONE:
- * the initial one; false: that does not say).
+/* versions.c: versions.c, where commit timestamps give the order of versions: whether they say one
+ * of two transactions' versions, and whose version a read saw by the moment at which it looked
+ * (ISO_NONE: the initial one; false: that does not say).
  */
 bool versions_order(const struct iso_history *history, const struct iso_literal *literal);
 bool versions_seen(const struct finals *finals, uint32_t reader, uint32_t operation,

@@ -7,7 +7,7 @@
 #pragma once
 
 #include "base/memory.h"
-#include "verdict/weak.h"
+#include "weak/weak.h"
 #include "problem/problem.h"
 
 /* From which sizes on what is rare in small histories is done; tests with ISO_VALIDATE meet it
@@ -187,5 +187,5 @@ enum weak_answer weak_choose(struct weak *weak);
 /* psi.c: the same where what writers overwrote is visible, too. BROKEN: the evidence is there. */
 enum weak_answer weak_psi_judge(struct weak *weak);
 
-/* Forgets notes, which may rest on choices. */
+/* order.c: forgets notes, which may rest on choices. */
 void weak_order_forget(struct weak *weak);

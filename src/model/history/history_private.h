@@ -35,12 +35,12 @@ static inline uint8_t history_key_use(enum iso_operation_kind kind, uint32_t val
 /* copy.c: a transaction without its operations, timestamps and sno. */
 void history_copy_head(struct iso_history *into, const struct iso_history *from, uint32_t t);
 
-/* PostgreSQL counts a transaction's own xid among the finished ones of its snapshots. To all others
- * it is in progress, and so it is here. */
+/* snapshot.c: PostgreSQL counts a transaction's own xid among the finished ones of its snapshots.
+ * To all others it is in progress, and so it is here. */
 void history_hide_own(struct iso_history *history, uint32_t transaction);
 
-/* The row sets of `block`, behind those that are there: its atoms by `atoms`, its transactions from
- * the count that there is, its snapshots likewise. */
+/* range.c: the row sets of `block`, behind those that are there: its atoms by `atoms`, its
+ * transactions from the count that there is, its snapshots likewise. */
 void history_append_ranges(struct iso_history *history, const struct iso_history *block,
                            const iso_atom *atoms);
 
@@ -53,9 +53,12 @@ struct history_range_run history_ranges_of(const struct iso_history *history, ui
                                            uint32_t low, uint32_t high);
 bool history_same_ranges(const struct iso_history *history, struct history_range_run a,
                          struct history_range_run b);
+/* repeat.c */
 bool history_same_snapshot(const struct iso_history *history, uint64_t a, uint64_t b);
 
-/* Parts of iso_history_finish. */
+/* range_implied.c: part of iso_history_finish, as are the next two */
 void history_expand_ranges(struct iso_history *history);
+/* snapshot_chain.c */
 enum iso_status history_place_snapshots(struct iso_history *history, struct iso_error *error);
+/* rank.c */
 void history_rank_timestamps(struct iso_history *history);

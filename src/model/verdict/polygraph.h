@@ -1,9 +1,5 @@
-/* polygraph: is there any order of the transactions that explains every read? Judges without
- * timestamps.
- *
- * src/engines/polygraph/README.md explains the steps, cheapest first. Every verdict comes with
- * evidence that src/engines/verify confirms; a budget that is reached gives "undecided". Threads:
- * one check is one thread's; different checks share nothing but a finished history.
+/* What is asked of the engines that judge without timestamps, polygraph and weak, and what they
+ * answer: one form, so that reports and explanations serve both.
  */
 #pragma once
 
@@ -58,9 +54,3 @@ struct iso_polygraph_result {
 void iso_polygraph_options_init(struct iso_polygraph_options *options);
 void iso_polygraph_result_init(struct iso_polygraph_result *result);
 void iso_polygraph_result_release(struct iso_polygraph_result *result);
-
-/* Judges a finished history. ISO_OK: `result` says the outcome (whatever it is); ISO_BAD_INPUT: the
- * history lacks what the level needs (clients' clocks). */
-enum iso_status iso_polygraph_check(const struct iso_history *history,
-                                    const struct iso_polygraph_options *options,
-                                    struct iso_polygraph_result *result, struct iso_error *error);

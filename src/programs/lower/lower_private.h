@@ -173,7 +173,7 @@ struct runs {
     uint32_t sessions;
 };
 
-/* A part of the file that was parsed by itself (parse.c); rounds come back to it. */
+/* A part of the file that was parsed by itself (read.c); rounds come back to it. */
 struct cached_tree {
     uint32_t begin;
     char kind;
@@ -282,6 +282,7 @@ uint32_t lower_text_number(struct lowering *lowering, const char *text);
 
 /* ---- tree.c; also refuse_node and location_of ---- */
 
+/* tree.c */
 const char *lower_name_of(const PgQuery__Node *string);
 /* Calls `visit` for each node below a message; below those of which it says so. */
 void lower_each_node(const ProtobufCMessage *message,
@@ -373,8 +374,8 @@ bool lower_finds_one_row(struct lowering *lowering, const struct from *from);
 
 /* ---- tree of a part of the file ---- */
 
-/* The statement that the bytes are, `before` put in front of them ("SELECT "); sets delta. NULL:
- * refused. */
+/* read.c: the statement that the bytes are, `before` put in front of them ("SELECT "); sets delta.
+ * NULL: refused. */
 const PgQuery__Node *lower_parse_part(struct lowering *lowering, uint32_t begin, uint32_t end,
                                       const char *before, uint32_t blank_begin, uint32_t blank_end);
 /* The expression that the bytes are. */

@@ -84,7 +84,7 @@ enum iso_status prove_system_build(struct prove_system *system,
                                    struct iso_error *error);
 /* One transaction by itself, of a template with any parameters of these ranges, on any state (each
  * value within 32 bits and a sign): `seen` is the state that it reads, `transactions[0]` what it
- * does, `rules` of that state. `ended` is another state, which `prove_system_rule_at_end` asks
+ * does, `rules` of that state. `ended` is another state, which `prove_system_rules_at_end` asks
  * about. For the induction of induct.h. */
 enum iso_status prove_system_build_template(struct prove_system *system,
                                             const struct iso_prove_program *program,

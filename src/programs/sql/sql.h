@@ -12,8 +12,8 @@
  * nodes. `location` of a node is a byte of the text from 0, -1 is none. A RawStmt's `stmt_location`
  * stands right behind the semicolon before it, so that its text begins with white space and
  * comments; `stmt_len` 0 means up to the end. iso_sql_statement gives the bytes. A function's body
- * is one string in the tree: iso_sql_check_function lets PostgreSQL's PL/pgSQL compiler look at it,
- * and iso_sql_scan cuts it into tokens.
+ * is one string in the tree: iso_sql_check_functions lets PostgreSQL's PL/pgSQL compiler look at
+ * it, and iso_sql_scan cuts it into tokens.
  *
  * Hostile texts. libpg_query recurses with the tree, and so does whoever reads it: left-deep chains
  * ("1+1+1+...") have no limit in PostgreSQL's grammar, and 100,000 of them overflow the stack. So a

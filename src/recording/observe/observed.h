@@ -18,7 +18,7 @@
  * The observer knows what the server still has to answer: a queue of the messages that were sent
  * on. A question is asked only while that queue is empty, so that its answers come first, and the
  * rest of the stream is the client's. If an answer does not fit the queue, the session is not
- * understood: it is observed no longer (`observed_is_lost`), which changes nothing that its client
+ * understood: it is observed no longer (`is_lost`), which changes nothing that its client
  * sees.
  */
 #pragma once

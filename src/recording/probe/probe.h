@@ -6,7 +6,7 @@
  *                          or nothing works
  *     iso_probe_free       drops the tables
  *
- * A workload is a short transaction that some level forbids to go wrong (workload.h). All sessions
+ * A workload is a short transaction that some level forbids to go wrong (workload.c). All sessions
  * run the same one at a time, for some dozens of transactions, on few rows: so they meet. Rows come
  * in *groups*: after some hundred transactions a new group is made, as a recorded transaction of
  * its own, so that no key has a long past. Every value is written once in a run, which lets a

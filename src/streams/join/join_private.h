@@ -199,11 +199,11 @@ void join_count_uncovered(struct iso_join *join,
 bool join_mark_lacking(struct iso_join *join, const struct join_transaction *transaction);
 bool join_is_table_lacking(const struct iso_join *join, uint32_t table);
 bool join_is_lacking(const struct iso_join *join, uint32_t key);
-/* Net changes without rows before: an update of the rows may have moved one of the key's table, and
- * then nothing shows that it is gone from its old key. */
+/* finish.c: net changes without rows before: an update of the rows may have moved one of the key's
+ * table, and then nothing shows that it is gone from its old key. */
 bool join_may_have_moved(const struct iso_join *join, const struct join_chain *rows, uint32_t key);
-/* The transaction, and its record, or ISO_NONE, stand at `cts`: what it lacks is of unknown value
- * from there on. */
+/* lost.c: the transaction, and its record, or ISO_NONE, stand at `cts`: what it lacks is of unknown
+ * value from there on. */
 void join_lose(struct iso_join *join, uint32_t transaction, uint32_t record, uint64_t cts);
 /* Counts, and where they stand; `transaction` NULL: nothing came. */
 void join_tell_lost(const struct iso_join *join, const struct join_transaction *transaction,
@@ -269,7 +269,7 @@ void join_take_column(struct iso_join *join, const struct iso_history *block,
 /* Forgets what images of rows that came before say, before the transaction's rows are used. */
 void join_weigh_images(struct iso_join *join, struct join_transaction *transaction);
 
-/* A cell of the row that arrived last. */
+/* assemble.c: a cell of the row that arrived last. */
 void join_take_cell(struct iso_join *join, const struct iso_history *block,
                     const struct iso_event *event);
 /* Number of the transaction's rows that messages were about. */
@@ -277,7 +277,7 @@ static inline uint32_t join_messages_of(const struct join_transaction *transacti
 {
     return transaction->rows.count - transaction->dropped - transaction->cells;
 }
-/* Counts both sides by key. */
+/* cell.c: counts both sides by key. */
 void join_tally(struct iso_join *join, const struct join_record *record,
                 const struct join_transaction *transaction);
 struct join_tally *join_tally_of(struct iso_join *join, uint32_t key); /* until the next one */
@@ -341,16 +341,20 @@ void join_rebuild_texts(struct iso_join *join); /* if it is worth it */
 /* assemble.c */
 enum iso_status join_take_row(struct iso_join *join, const struct iso_history *block,
                               const struct iso_event *event, struct iso_error *error);
+/* open.c */
 void join_take_end(struct iso_join *join, const struct iso_history *block,
                    const struct iso_event *event);
 void join_take_other(struct iso_join *join, const struct iso_history *block,
                      const struct iso_event *event);
+/* assemble.c */
 void join_take_drop(struct iso_join *join, const struct iso_history *block,
                     const struct iso_event *event);
+/* open.c */
 void join_take_collection(struct iso_join *join, const struct iso_history *block,
                           const struct iso_event *event);
 void join_take_schema(struct iso_join *join, const struct iso_history *block,
                       const struct iso_event *event);
+/* assemble.c */
 void join_note_value(struct iso_join *join, const struct iso_history *block, iso_atom table,
                      uint32_t key, iso_atom value);
 /* scale.c: what places are numbered by */

@@ -95,7 +95,7 @@ struct iso_pipeline_options {
     void (*on_far_ahead)(void *context, const struct iso_inputs_entry *input, uint64_t offset,
                          uint64_t timestamp, uint64_t watermark);
     /* Once: memory was short, and all below `timestamp` was made final without a watermark
-     * (aion/fit.c). */
+     * (memory/fit.c). */
     void (*on_closed_early)(void *context, uint64_t timestamp);
     /* Once: memory was short, and so many transactions were given up as in iso_aion_given_up. */
     void (*on_given_up)(void *context, uint64_t transactions);

@@ -71,8 +71,8 @@ void pipeline_advance(struct iso_pipeline *pipeline,
                       uint64_t now);                             /* if the inputs' promises allow */
 bool pipeline_idle(struct iso_pipeline *pipeline, uint64_t now); /* whether one became idle */
 
-/* The text of a value that is one, and known; false: a list, nothing, or a value that nobody
- * knows. */
+/* spelling.c: the text of a value that is one, and known; false: a list, nothing, or a value that
+ * nobody knows. */
 bool pipeline_text_of(const struct iso_aion_value *value, char buffer[ISO_ATOM_TEXT_MAX],
                       struct iso_json_text *text);
 
@@ -147,8 +147,8 @@ void pipeline_queries_correct(const struct iso_pipeline *pipeline,
                               struct iso_pipeline_stats *stats);
 void pipeline_queries_open(const struct iso_pipeline *pipeline, struct iso_rowsets_stats *sets);
 
-/* The log lacks changes of the key's table, as its source says: counted as unjudged, and not
- * reported. */
+/* suppress.c: the log lacks changes of the key's table, as its source says: counted as unjudged,
+ * and not reported. */
 bool pipeline_lacks_changes(struct iso_pipeline *pipeline, const struct iso_aion_event *event);
 
 /* lost.c: what did not come. */

@@ -27,7 +27,7 @@ struct run_stream_options {
     struct cli_texts sources, properties;
     const char *initial, *initial_file, *out, *dead_letter, *history, *to_history, *spill;
     const char *state; /* where it remembers: what is written and read on the way is for
-                          run/durable.h to open */
+                          durable/durable.h to open */
 };
 
 /* The rows of a command whose options struct has a `struct run_stream_options` named `stream`. */

@@ -9,6 +9,9 @@ folder, or one path in the tree must end like that. In a table, `file` | `functi
 `function` (`file`): the function is in the file. A name that begins as ours do (`iso_...`) is in some source; so is, where a page
 is about code (ARCHITECTURE, CONTRIBUTING, READMEs in src), any name of small letters with an underscore. Each module of
 docs/modules.md that is part of the program is in ARCHITECTURE.md. Each folder of sources has a README.
+
+In comments of sources, too, a file that is named exists; and in a header whose declarations stand under names of files
+(`/* open.c: ... */`), each function is in the file under whose name it stands.
 """
 import os
 import re
@@ -100,6 +103,35 @@ with open(os.path.join(root, "docs/modules.md"), encoding="utf-8") as table:
             module = line.split("|")[1].strip()
             if module.split("/")[0] not in ("tests", "bench") and f"`{module}`" not in text:
                 fault(architecture, 0, f"module {module} is not there")
+
+def room(path):
+    return "/".join(path.split("/")[:-1][:3 if path.startswith("src/") else 2])
+
+
+sources = {}
+defined = {}
+for path in sorted(paths):
+    if re.match(r"(src|connectors)/.*\.[ch]$", path):
+        with open(os.path.join(root, path), encoding="utf-8") as source:
+            sources[path] = source.read()
+        for function in re.findall(r"^(?!static)[A-Za-z_][\w *]*?\b(\w+)\([^;{}]*\)\s*\n\{", sources[path], re.M):
+            defined[room(path), function] = os.path.basename(path)
+COMMENT = r"/\*.*?\*/"
+DECLARED = r"^[A-Za-z_][^;{}=]*?\b(\w+)\([^;{}]*\)(?: ISO_\w+(?:\([^)]*\))?)?;"
+for path, text in sources.items():
+    under = []
+    for found in re.finditer(COMMENT + "|" + DECLARED, text, re.S | re.M):
+        number = text.count("\n", 0, found.start()) + 1
+        if not found.group(0).startswith("/*"):
+            inside = defined.get((room(path), found.group(1)))
+            if path.endswith(".h") and under and inside and inside not in under:
+                fault(os.path.join(root, path), number, f"{found.group(1)} is in {inside}, and stands under {under[0]}")
+            continue
+        for name in re.findall(r"(?<![\w./-])(?:\w+/)*\w+\.[ch]\b(?!\()", found.group(0)):
+            if not is_there(os.path.join(root, path), name):
+                fault(os.path.join(root, path), number, f"there is no {name}")
+        section = re.match(r"/\*\s*(?:---- )?((?:\w+\.c(?:, | and )?)+)(?:: | ----|\s*\*/|\. )", found.group(0))
+        under = re.findall(r"\w+\.c", section.group(1)) if section else under
 
 for folder in sorted({os.path.dirname(path) for path in paths if re.match(r"(src|connectors)/.*\.[ch]$", path)}):
     if not any(os.path.exists(os.path.join(root, each, "README.md")) for each in (folder, os.path.dirname(folder))):

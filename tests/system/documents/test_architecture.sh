@@ -7,7 +7,7 @@ number=0
 . tests/support/tap.sh
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
-plan 15
+plan 17
 
 docs/modules.py . | cmp -s - docs/modules.svg
 result $? "docs/modules.svg is drawn from docs/modules.md: make documents"
@@ -31,6 +31,13 @@ found "also in a sentence" '`a`: `go` (`src/a/a.c`) calls `stop` (`src/a/a.c`)\n
 found "a name that no source has is found" '`a`: `struct iso_gone`\n' "ARCHITECTURE.md:1: no source has iso_gone"
 found "whatever it begins with" '`a`: `go_on`\n' "ARCHITECTURE.md:1: no source has go_on"
 found "a module that is left out is found" 'nothing\n' "ARCHITECTURE.md:0: module a is not there"
+printf '/* a.c: ... */\nint go(void);\nint run(void);\n/* b.c too */\n' >"$work/tree/src/a/a.h"
+printf 'int go(void)\n{\n}\n' >"$work/tree/src/a/a.c"
+printf 'int run(void)\n{\n}\n' >"$work/tree/src/a/c.c"
+found "a function that stands under another file's name is found, and a file that a comment names" '`a`\n' \
+    "$(printf 'src/a/a.h:3: run is in c.c, and stands under a.c\nsrc/a/a.h:4: there is no b.c')"
+rm "$work/tree/src/a/a.h"
+found "without them nothing is wrong" '`a`\n' ""
 rm "$work/tree/src/a/README.md"
 found "so is a README that is missing" '`a`\n' "src/a:0: there is no README.md"
 docs/modules.py "$work/tree" >"$work/other.svg"

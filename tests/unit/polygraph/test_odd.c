@@ -10,7 +10,7 @@
 
 #include <cmocka.h>
 
-#include "verdict/polygraph.h"
+#include "polygraph/polygraph.h"
 #include "tests/oracle/schedule_oracle.h"
 #include "tests/support/brief_history.h"
 #include "verify/verify.h"

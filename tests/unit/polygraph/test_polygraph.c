@@ -11,7 +11,7 @@
 
 #include <cmocka.h>
 
-#include "verdict/polygraph.h"
+#include "polygraph/polygraph.h"
 #include "tests/support/blackbox_workload.h"
 #include "tests/support/brief_history.h"
 #include "tests/support/sanitized.h"

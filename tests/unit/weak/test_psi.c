@@ -6,7 +6,7 @@
 
 #include <cmocka.h>
 
-#include "verdict/weak.h"
+#include "weak/weak.h"
 #include "tests/support/brief_history.h"
 #include "verify/verify.h"
 

@@ -69,7 +69,7 @@ void aion_know_writer(struct iso_aion *engine, struct aion_deferred_session *ses
 void aion_forget_known(struct iso_aion *engine, struct aion_deferred_session *session,
                        uint64_t floor);
 
-/* An accusation is none where nobody knows the order of a list's versions. */
+/* deferred.c: an accusation is none where nobody knows the order of a list's versions. */
 void aion_deferred_soften(const struct iso_aion *engine, struct aion_deferred_read *read,
                           const struct aion_query *query);
 

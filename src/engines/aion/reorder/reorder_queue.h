@@ -30,6 +30,7 @@ struct aion_reorder_queue {
 };
 
 void aion_reorder_queue_validate(const struct aion_reorder_queue *queue); /* shard_validate.c */
+/* reorder_queue.c */
 void aion_reorder_queue_release(struct aion_reorder_queue *queue);
 
 void aion_reorder_queue_make_room(struct aion_reorder_queue *queue);

@@ -146,14 +146,15 @@ void iso_aion_shard_pin(struct iso_aion_shard *shard, uint32_t key, bool pinned)
 /* status ISO_OK: none */
 const struct iso_error *iso_aion_shard_failure(const struct iso_aion_shard *shard);
 
+/* finding.c */
 const struct aion_finding *iso_aion_shard_findings(const struct iso_aion_shard *shard,
                                                    uint32_t *count);
 void iso_aion_shard_clear(struct iso_aion_shard *shard);
-/* of findings and keys */
+/* shard.c: of findings and keys */
 const struct iso_atoms *iso_aion_shard_atoms(const struct iso_aion_shard *shard);
 iso_atom iso_aion_shard_key_atom(const struct iso_aion_shard *shard, uint32_t key);
 
-/* Adds the reads that wait where `bound` has been reached. */
+/* key.c: adds the reads that wait where `bound` has been reached. */
 void iso_aion_shard_count_waiting(const struct iso_aion_shard *shard, uint64_t visible_below,
                                   struct iso_aion_waiting *waiting);
 
@@ -162,8 +163,8 @@ void iso_aion_shard_count_waiting(const struct iso_aion_shard *shard, uint64_t v
 void aion_shard_validate(const struct iso_aion_shard *shard);
 uint64_t aion_shard_size(const struct iso_aion_shard *shard);
 
-/* Adds what this shard counts. */
+/* shard.c: adds what this shard counts. */
 void iso_aion_shard_stats(const struct iso_aion_shard *shard, struct iso_aion_stats *stats);
 uint64_t iso_aion_shard_bytes(const struct iso_aion_shard *shard);
-/* of that, what goes with keys (evict.c) */
+/* evict.c: of that, what goes with keys */
 uint64_t iso_aion_shard_key_bytes(const struct iso_aion_shard *shard);

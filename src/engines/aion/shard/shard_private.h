@@ -274,8 +274,10 @@ void aion_pending_start(struct iso_aion_shard *shard, uint32_t number, uint32_t 
 void aion_pending_age(struct iso_aion_shard *shard, const struct aion_key *key);
 void aion_pending_count_waiting(const struct iso_aion_shard *shard, uint64_t visible_below,
                                 struct iso_aion_waiting *waiting);
+/* reorder_buffer.c */
 void aion_reorder_count_waiting(const struct iso_aion_shard *shard,
                                 struct iso_aion_waiting *waiting);
+/* pending.c */
 bool aion_pending_end(struct iso_aion_shard *shard,
                       uint32_t number); /* one right read: gone; else false */
 void aion_pending_set(struct iso_aion_shard *shard, uint32_t number, uint32_t operation,

@@ -93,6 +93,7 @@ static inline struct aion_cursor aion_chunks_begin(void)
 {
     return (struct aion_cursor){0, 0};
 }
+/* sorted_chunks.c */
 struct aion_cursor aion_chunks_end(const struct aion_pool *pool,
                                    const struct aion_sorted_chunks *sorted_chunks);
 

@@ -48,5 +48,5 @@ uint64_t commit_order_count_facts(struct engine *engine);
 /* commit_order_graph.c: true, with the verdict and its evidence, if everything is known. */
 bool commit_order_decides(struct engine *engine);
 
-/* True if the lemmas of a reject go through a foreign transaction. */
+/* commit_order.c: true if the lemmas of a reject go through a foreign transaction. */
 bool commit_order_is_doubtful(const struct engine *engine);

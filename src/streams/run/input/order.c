@@ -10,7 +10,7 @@
 #include "history/archive.h"
 #include "history/copy.h"
 #include "report/report.h"
-#include "verdict/polygraph.h"
+#include "polygraph/polygraph.h"
 #include "verdict/reported.h"
 #include "verdict/unjudged.h"
 

@@ -11,7 +11,7 @@
 #include "history/part.h"
 #include "native/read.h"
 #include "report/report.h"
-#include "verdict/polygraph.h"
+#include "polygraph/polygraph.h"
 #include "verdict/unjudged.h"
 
 /* Copies in memory at one time: the collected history, the one that is judged, and its part. */

@@ -2,11 +2,10 @@
  * cc, psi, pram, ryw, mr, mw, wfr, adya-rc? Judges without timestamps, as polygraph does for
  * stronger levels, and shares no code with it.
  *
- * src/engines/weak/README.md explains how: an order is proposed and swept, and what breaks in it
- * becomes a constraint, until nothing breaks or the constraints close a cycle. Every verdict comes
- * with evidence that src/engines/verify confirms. The result has polygraph's form, so that reports
- * and explanations serve both. Threads: one check is one thread's; different checks share nothing
- * but a finished history.
+ * README.md explains how: an order is proposed and swept, and what breaks in it becomes a
+ * constraint, until nothing breaks or the constraints close a cycle. Every verdict comes with
+ * evidence that src/engines/verify confirms. Threads: one check is one thread's; different checks
+ * share nothing but a finished history.
  */
 #pragma once
 
