@@ -274,14 +274,18 @@ static iso_atom add_value(struct iso_history *history, int value)
 
 static void build(const struct story *story, struct iso_history *history)
 {
+    /* The order of the input says nothing: some are written from the last to the first. */
+    bool backwards = story->list[0].count % 2;
     history->clock = ISO_CLOCK_SCALAR;
-    for (int t = 0; t < story->count; t++) {
+    for (int i = 0; i < story->count; i++) {
+        int t = backwards ? story->count - 1 - i : i;
         const struct transaction *it = &story->list[t];
         iso_history_begin(history, add_name(history, it->foreign ? "cdc:" : "t", t),
                           add_name(history, "s", it->session), ISO_COMMITTED, (uint64_t)t);
         if (it->says_start)
             iso_history_set_sts(history, (struct iso_stamp){.physical = (uint64_t)it->sts});
         iso_history_set_cts(history, (struct iso_stamp){.physical = (uint64_t)it->cts});
+        iso_history_set_sno(history, (uint64_t)t);
         for (int o = 0; o < it->count; o++)
             iso_history_operation(history, it->operations[o].writes ? ISO_WRITE : ISO_READ,
                                   add_name(history, "k", it->operations[o].key),
