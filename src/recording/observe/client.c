@@ -55,6 +55,10 @@ void observed_client(struct observed *observed, const struct wire_piece *piece,
             observed_lose(observed);
         return;
     }
+    if (piece->type == 'S' && observed->conversation.skips)
+        observed->conversation.skips = observed->conversation.copies = false;
+    if (observed->conversation.skips)
+        return;
     if (!piece->body && strchr("QPBDEC", piece->type)) {
         observed_lose(observed);
         return;

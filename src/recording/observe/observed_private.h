@@ -151,6 +151,7 @@ struct conversation {
     bool is_ready; /* the server has said so once */
     bool is_lost, stops, is_quiet;
     bool copies, in_sequence;
+    bool skips;  /* the server, behind an error, all that comes before a Sync */
     char status; /* of the last ReadyForQuery */
 };
 

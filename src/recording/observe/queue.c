@@ -79,6 +79,7 @@ void observed_pop_to_sync(struct observed *observed)
 {
     while (observed->pending.count && observed_head(observed)->kind != ENTRY_SYNC)
         observed_pop(observed);
+    observed->conversation.skips = !observed->pending.count;
 }
 
 void observed_begin_copy(struct observed *observed)

@@ -13,11 +13,12 @@ import random
 import re
 import struct
 import sys
+import time
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 sys.stdout, out = open(os.devnull, "w"), sys.stdout
 import talk  # noqa: E402
-from talk import SYNC, bind, close, describe, execute, extended, message, parse, query  # noqa: E402
+from talk import FLUSH, SYNC, bind, close, describe, execute, extended, message, parse, query  # noqa: E402
 
 SESSION, VACUUM_EACH = 16, 128  # sequences
 LEVELS = ["READ UNCOMMITTED", "READ COMMITTED", "REPEATABLE READ", "SERIALIZABLE"]
@@ -135,7 +136,7 @@ class Sequence:
             lambda: extended("SELECT v FROM kv WHERE k = $1", [b"%d" % self.key()], results=[1])])()
 
     def step(self):
-        """Bytes, and how many ReadyForQuery come."""
+        """Bytes, or some that are sent behind others' answers, and how many ReadyForQuery come."""
         draw = self.random.random()
         if self.has_failed and draw < 0.7:
             return query(self.random.choice(["ROLLBACK", "ROLLBACK TO s", "COMMIT"])), 1
@@ -145,7 +146,8 @@ class Sequence:
         if draw < 0.6:
             return query(self.statement()), 1
         if draw < 0.85:
-            return b"".join(self.message() for _ in range(self.random.randrange(1, 5))) + SYNC, 1
+            return [b"".join(self.message() for _ in range(self.random.randrange(1, 5))) + FLUSH for _ in range(self.random.choice([0, 0, 0, 1]))] + [
+                b"".join(self.message() for _ in range(self.random.randrange(1, 5))) + SYNC], 1
         if draw < 0.93:  # a pipeline
             return query(self.statement()) + self.message() + SYNC + query(self.statement()), 3
         if draw < 0.97:
@@ -170,8 +172,11 @@ def run(sides, seed):
     for _ in range(sequence.random.randrange(3, 16)):
         data, ready = sequence.step()
         said.append(data)
-        for side in sides:
-            side.send(data)
+        for part in data if isinstance(data, list) else [data]:
+            for side in sides:
+                side.send(part)
+            if part.endswith(FLUSH):
+                time.sleep(.005)
         answers = [side.answers(ready) for side in sides]
         if answers[0] != answers[-1]:
             for side in sides:

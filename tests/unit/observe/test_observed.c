@@ -577,6 +577,33 @@ static void what_sql_made_is_run_unseen(void **state)
     end(&talk, "{\"sid\":\"t/1\",\"tid\":\"t/1.0\",\"sno\":0,\"ops\":[],\"status\":\"aborted\"}\n");
 }
 
+/* What was sent before the client knew of the error, and behind it, has no answers. */
+static void behind_an_error_all_is_skipped_until_sync(void **state)
+{
+    (void)state;
+    struct talk talk;
+    begin(&talk);
+    static const char parse[] = "\0SELECT k, v FROM kv WHERE k = 7\0\0\0",
+                      bind[] = "\0\0\0\0\0\0\0\0", execute[] = "\0\0\0\0\0";
+    for (int fails = 1; fails >= 0; fails--) {
+        client(&talk, 'P', parse, sizeof parse - 1);
+        if (fails)
+            assert_true(server(&talk, 'E', "SERROR\0C42601\0\0", 15));
+        client(&talk, 'B', bind, sizeof bind - 1);
+        client(&talk, 'E', execute, sizeof execute - 1);
+        client(&talk, 'S', "", 0);
+        if (!fails) {
+            assert_true(server(&talk, '1', "", 0));
+            assert_true(server(&talk, '2', "", 0));
+            server(&talk, 'C', "SELECT 0", 9);
+        }
+        assert_true(server(&talk, 'Z', "I", 1));
+    }
+    assert_int_equal(talk.world->counts.statements, 1);
+    assert_false(observed_is_over(talk.observed));
+    end(&talk, "");
+}
+
 static void an_answer_that_does_not_fit_ends_the_observing(void **state)
 {
     (void)state;
@@ -620,6 +647,7 @@ int main(void)
         cmocka_unit_test(locked_rows_beside_others_are_of_one_moment_only_in_a_snapshot),
         cmocka_unit_test(a_commit_that_is_refused_has_ended_nothing_yet),
         cmocka_unit_test(what_sql_made_is_run_unseen),
+        cmocka_unit_test(behind_an_error_all_is_skipped_until_sync),
         cmocka_unit_test(an_answer_that_does_not_fit_ends_the_observing),
         cmocka_unit_test(an_answer_that_ends_too_early_ends_the_observing),
     };
