@@ -295,6 +295,8 @@ static void put_step(struct iso_text *text, const struct iso_join_output *out,
         put_atom(text, &out->block.atoms, step->tid);
         iso_text_put(text, " ");
         break;
+    case ISO_JOIN_LAST: /* of the last record of every session */
+        break;
     case ISO_JOIN_BEYOND:
         iso_text_put(text, "beyond ");
         put_atom(text, &out->block.atoms, step->tid);

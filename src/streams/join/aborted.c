@@ -1,6 +1,6 @@
 /* Transactions that stand in the log and, as far as it says, did not commit there.
  *
- * ariaDB's binlog has a group that was rolled back when it used something that cannot be (a
+ * MariaDB's binlog has a group that was rolled back when it used something that cannot be (a
  * temporary table), and the rows of an XA transaction, which commits elsewhere, or never, at its
  * PREPARE. Debezium sends the rows of both; they differ from others in that their BEGIN has no END
  * before the next BEGIN or END, which stands later in the log. (One that does not is a connector

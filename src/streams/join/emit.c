@@ -523,6 +523,11 @@ void join_emit_beyond(struct iso_join *join, iso_atom tid)
     add_step(join, ISO_JOIN_BEYOND)->tid = join_out(join, tid);
 }
 
+void join_emit_last(struct iso_join *join, iso_atom tid)
+{
+    add_step(join, ISO_JOIN_LAST)->tid = join_out(join, tid);
+}
+
 void join_emit_lost(struct iso_join *join, const struct join_transaction *transaction, iso_atom tid,
                     uint32_t table, uint64_t cts, bool is_named)
 {

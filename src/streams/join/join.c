@@ -394,6 +394,7 @@ void iso_join_end(struct iso_join *join, uint64_t now)
             join_finish_undelivered(join, i);
     }
     join_emit_carried(join, UINT64_MAX);
+    join_lose_columns(join);
     join_end_columns(join);
     join_validate(join);
 }

@@ -101,6 +101,8 @@ enum iso_join_step_type {
                          known */
     ISO_JOIN_BEYOND, /* at the end: what `tid` read and differs from what came waits (join/extent.h)
                       */
+    ISO_JOIN_LAST, /* at the end: nothing proves that all came which stands in the log before `tid`
+                      was over: tables that it read may have been emptied */
     ISO_JOIN_WATERMARK, /* nothing with cts <= `cts` will follow */
     ISO_JOIN_FINDING
 };

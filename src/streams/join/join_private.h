@@ -210,6 +210,7 @@ void join_tell_lost(const struct iso_join *join, const struct join_transaction *
                     uint32_t table, struct iso_join_lost *lost);
 /* Nothing of the record's transaction came, and nothing will. */
 void join_lose_whole(struct iso_join *join, uint32_t record, uint64_t cts);
+void join_lose_columns(struct iso_join *join);
 /* The record's transaction committed at `from` or later, 0: at any time: nobody says when. */
 void join_lose_moment(struct iso_join *join, uint32_t record, uint64_t from);
 /* Its rows, and what its record says, have their place. */
@@ -496,6 +497,7 @@ void join_note_newest(struct iso_join *join, const struct join_transaction *tran
                       uint64_t cts);
 void join_emit_beyond(struct iso_join *join,
                       iso_atom tid); /* what it reads otherwise than it came waits */
+void join_emit_last(struct iso_join *join, iso_atom tid); /* ISO_JOIN_LAST */
 void join_emit_lost(struct iso_join *join, const struct join_transaction *transaction, iso_atom tid,
                     uint32_t table, uint64_t cts, bool is_named);
 void join_emit_probe(struct iso_join *join, enum iso_violation_kind kind, iso_atom tid,

@@ -209,6 +209,24 @@ static void lose_table(struct iso_join *join, uint32_t table, uint64_t position,
     join_add_lost(join, table, position, origin);
 }
 
+/* Nothing more arrives. PostgreSQL: the last changes of a table, which were lost, may have shown
+ * that its columns are others (join_emit_respelt). */
+void join_lose_columns(struct iso_join *join)
+{
+    const struct join_changes *changes = &join->changes;
+    iso_atom unknown = iso_value_unknown(&join->texts.atoms, ISO_UNJUDGED_INCOMPLETE);
+    for (uint32_t i = 0; join->positions.active && i < changes->count; i++) {
+        const struct join_change *change = &changes->list[i];
+        uint64_t newest = join->tables.list[change->table].newest;
+        if (change->kind != ISO_TABLE_LOST || !newest || newest >= change->position)
+            continue;
+        for (uint32_t key = 0; key < join->keys.names.keys.count; key++)
+            if (join->keys.list[key].of_table == change->table &&
+                join->keys.list[key].part != JOIN_PART_ROW && !join->keys.list[key].is_header)
+                join_emit_table_version(join, key, unknown, newest + 1, change->origin);
+    }
+}
+
 /* Whether as many changes of the row came as the record says it made. */
 static bool is_whole(struct iso_join *join, uint32_t row, uint32_t finals)
 {

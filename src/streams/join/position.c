@@ -699,6 +699,34 @@ static void finish_foreign(struct iso_join *join)
     }
 }
 
+static bool has_rows(const struct join_positions *positions, uint64_t xid)
+{
+    uint32_t at = xid ? commits_below(positions, xid) : positions->commit_count;
+    return at < positions->commit_count && positions->commits[at].xid == xid &&
+           positions->commits[at].transaction != ISO_NONE;
+}
+
+/* At the end, links in the order of the chain: who may rest on what did not come, and of whom
+ * nothing proves that all came which stands in the log before it was over: neither did its own
+ * rows, nor does its session go on with a snapshot within the extent. */
+static void tell_reach(struct iso_join *join, const struct join_link *certain, uint32_t count)
+{
+    struct join_map later = {0}; /* of a session, its last record */
+    for (uint32_t i = count; i--;) {
+        const struct join_record *record = &join->records.list[certain[i].record];
+        struct join_identity session = {join->records.kept.txns.session[record->kept], JOIN_BY_XID};
+        uint32_t last = join_map_get(&later, session);
+        if (join_extent_reach_of(join, &certain[i]) != JOIN_WITHIN)
+            join_emit_beyond(join, record->tid);
+        else if (last == ISO_NONE && session.number != ISO_NONE)
+            join_map_put(&later, session, certain[i].record);
+        if ((last == ISO_NONE || last == certain[i].record) &&
+            !has_rows(&join->positions, record->xid))
+            join_emit_last(join, record->tid);
+    }
+    join_map_release(&later);
+}
+
 void join_place(struct iso_join *join, bool ended)
 {
     struct join_positions *positions = &join->positions;
@@ -713,9 +741,9 @@ void join_place(struct iso_join *join, bool ended)
     uint64_t horizon = ended ? UINT64_MAX : horizon_of(join);
     finish_outcomes(join, horizon);
     struct join_link *certain = take_certain(join, below_those_that_stay(join, horizon), &count);
+    if (ended)
+        tell_reach(join, certain, count);
     for (uint32_t i = 0; i < count; i++) {
-        if (ended && join_extent_reach_of(join, &certain[i]) != JOIN_WITHIN)
-            join_emit_beyond(join, join->records.list[certain[i].record].tid);
         place_link(join, &certain[i]);
         check_done(join, certain[i].record);
     }

@@ -4,7 +4,9 @@
  * table, an empty table (measured). So a read that found nothing where something stood is no
  * violation if its table was altered after the reader's snapshot: it is unjudged, reason `ddl`. The
  * alteration may stand later in the stream than the watermark that makes the read's verdict final:
- * such a verdict waits here for the next watermark, or the end.
+ * such a verdict waits here for the next watermark, or the end. There one that found no row, where
+ * one stood, goes on waiting, unless all came which stands in the log before the reader was over
+ * (ISO_JOIN_LAST). A null where a value stood needs no such proof: it is of a row that was there.
  *
  * Such a snapshot also meets no conflict with who wrote before the alteration: their versions are
  * gone.
@@ -134,7 +136,7 @@ void pipeline_defer_absent(struct iso_pipeline *pipeline, const struct iso_aion_
     absent->key = copy_atom(event->key_atoms, event->key, &absent->key_length);
 }
 
-/* It is a violation after all: no alteration arrived. */
+/* It is a violation after all, if no alteration arrived, and none may have been on its way. */
 static void release(struct iso_pipeline *pipeline, const struct absent *absent)
 {
     struct iso_atoms atoms;
@@ -142,11 +144,14 @@ static void release(struct iso_pipeline *pipeline, const struct absent *absent)
     struct iso_aion_event event = {
         .state = ISO_AION_FINAL, .axiom = ISO_EXT, .id = absent->id, .key_atoms = &atoms};
     event.transaction.atoms = &atoms;
+    event.transaction.origin = absent->origin;
     event.transaction.tid = iso_atoms_text(&atoms, absent->tid, absent->tid_length);
     event.other.tid = event.writer_expected.tid = event.writer_actual.tid = ISO_ABSENT;
     event.key = iso_atoms_text(&atoms, absent->key, absent->key_length);
     event.unlisted = absent->unlisted;
-    if (event.unlisted)
+    if (pipeline_waits_for_table(pipeline, &event))
+        pipeline->stats.left_out[ISO_EXT] += event.unlisted ? event.unlisted : 1;
+    else if (event.unlisted)
         pipeline_report_unlisted(pipeline, &event, (enum pipeline_doubt)absent->doubt);
     else
         pipeline_write(pipeline, &event, pipeline->options.sink != NULL, absent->doubt,

@@ -205,6 +205,9 @@ enum iso_status pipeline_drain(struct iso_pipeline *pipeline, uint64_t now, stru
         case ISO_JOIN_BEYOND:
             id_set_add(&pipeline->lost.beyond, pipeline_beyond_id(&out->block.atoms, step->tid));
             break;
+        case ISO_JOIN_LAST:
+            id_set_add(&pipeline->lost.last, pipeline_beyond_id(&out->block.atoms, step->tid));
+            break;
         case ISO_JOIN_LOST:
             if (step->lost.is_named)
                 pipeline_note_lost(pipeline, &out->block.atoms, &step->lost);

@@ -85,6 +85,16 @@ bool pipeline_waits_beyond(struct iso_pipeline *pipeline, const struct iso_aion_
     return true;
 }
 
+bool pipeline_waits_for_table(struct iso_pipeline *pipeline, const struct iso_aion_event *event)
+{
+    const struct id_set *last = &pipeline->lost.last;
+    if (!last->count || pipeline_is_cell(event->key_atoms, event->key) ||
+        !id_set_has(last, pipeline_beyond_id(event->transaction.atoms, event->transaction.tid)))
+        return false;
+    count_beyond(pipeline, event, false);
+    return true;
+}
+
 /* "topic shop.a partition 0 offset 7", or "offsets 5 to 9". */
 static void put_location(const struct iso_pipeline *pipeline, struct iso_text *text, uint64_t first,
                          uint64_t last)

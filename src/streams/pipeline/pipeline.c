@@ -101,6 +101,7 @@ void iso_pipeline_free(struct iso_pipeline *pipeline)
     reports_release(&pipeline->reports);
     iso_text_release(&pipeline->lost.lines);
     id_set_release(&pipeline->lost.beyond);
+    id_set_release(&pipeline->lost.last);
     queries_release(&pipeline->queries);
     counted_release(&pipeline->counted);
     pipeline_order_release(pipeline);

@@ -117,7 +117,10 @@ bool pipeline_is_left_to_stream(const struct iso_pipeline *pipeline,
 bool pipeline_suppresses(struct iso_pipeline *pipeline, struct iso_aion_event *event,
                          bool from_engine);
 
-/* queries.c: the same steps for the engine of row sets, once something has needed it. */
+/* queries.c */
+/* Whether the key is a cell's, and not a row's. */
+bool pipeline_is_cell(const struct iso_atoms *atoms, iso_atom key);
+/* The same steps for the engine of row sets, once something has needed it: */
 void pipeline_need_queries(struct iso_pipeline *pipeline);
 void pipeline_queries_start(struct iso_pipeline *pipeline, const struct iso_history *initial);
 void pipeline_queries_block(struct iso_pipeline *pipeline, const struct iso_history *block);
@@ -159,6 +162,8 @@ void pipeline_put_lost_json(const struct iso_pipeline *pipeline,
 uint64_t pipeline_beyond_id(const struct iso_atoms *atoms, iso_atom tid);
 /* Whether a read that differs lies beyond what surely came: it waits, and is not reported. */
 bool pipeline_waits_beyond(struct iso_pipeline *pipeline, const struct iso_aion_event *event);
+/* Whether a final read that found no row waits for word that its table was not emptied. */
+bool pipeline_waits_for_table(struct iso_pipeline *pipeline, const struct iso_aion_event *event);
 
 /* unlisted.c */
 void pipeline_count_unlisted(struct iso_pipeline *pipeline, const struct iso_aion_event *event);

@@ -144,7 +144,7 @@ static void report_finding(void *context, const struct iso_rowsets_finding *find
     pipeline_report(pipeline, &event);
 }
 
-static bool is_cell_key(const struct iso_atoms *atoms, iso_atom key)
+bool pipeline_is_cell(const struct iso_atoms *atoms, iso_atom key)
 {
     char buffer[ISO_ATOM_TEXT_MAX];
     size_t length;
@@ -165,7 +165,7 @@ void pipeline_queries_name(struct iso_aion_event *event)
         return;
     if (of_range && !was_found)
         event->kind = ISO_MISSING_ROW;
-    else if (!was_there && (of_range || !is_cell_key(event->key_atoms, event->key)))
+    else if (!was_there && (of_range || !pipeline_is_cell(event->key_atoms, event->key)))
         event->kind = ISO_EXTRA_ROW;
 }
 
@@ -209,7 +209,7 @@ void pipeline_queries_start(struct iso_pipeline *pipeline, const struct iso_hist
 {
     bool has_cells = false;
     for (uint32_t i = 0; i < initial->initial.count; i++)
-        has_cells |= is_cell_key(&initial->atoms, initial->keys.atom[initial->initial.key[i]]);
+        has_cells |= pipeline_is_cell(&initial->atoms, initial->keys.atom[initial->initial.key[i]]);
     if (has_cells)
         pipeline_need_queries(pipeline);
     if (!pipeline->queries.engine)

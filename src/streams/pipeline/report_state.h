@@ -41,6 +41,8 @@ struct lost {
     uint64_t first;        /* origin of the first read that waits for it (`stats.beyond`) */
     struct id_set beyond;  /* at the end: transactions that may rest on what did not come
                               (pipeline_beyond_id) */
+    struct id_set last; /* ... and those of whose tables nothing proves that they were not emptied
+                              before they were over (altered.c) */
 };
 
 void reports_init(struct reports *reports, uint32_t max_violations);

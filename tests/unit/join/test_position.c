@@ -357,7 +357,7 @@ static void snapshot_of_all_numbers_costs_no_more_than_others(void **state)
     deliver(&bench, 701, 20, 30, "t/2", "1");
     END(&bench);
     STEPS(&bench,
-          "add 2[2,]{r:t/1=-} beyond 1 add cdc:701[,3]{w:t/2=1} add 1[4,]{r:t/1=1} beyond 3 "
+          "beyond 3 beyond 1 add 2[2,]{r:t/1=-} add cdc:701[,3]{w:t/2=1} add 1[4,]{r:t/1=1} "
           "add cdc:700[,5]{w:t/1=1} add 3[6,]{r:t/1=-}");
     join_bench_close(&bench);
 }
@@ -660,7 +660,7 @@ static void snapshot_that_sees_an_unknown_xid_is_beyond(void **state)
                       "{'tid':3,'sid':2,'snapshot':'702:702:','ops':[{'t':'r','k':'t/1','v':2}]}");
     deliver(&bench, 700, 10, 20, "t/1", "1");
     END(&bench);
-    STEPS(&bench, "add 1[2,3]{w:t/1=1} add 2[4,]{r:t/1=1} beyond 3 add 3[4,]{r:t/1=2}");
+    STEPS(&bench, "beyond 3 add 1[2,3]{w:t/1=1} add 2[4,]{r:t/1=1} add 3[4,]{r:t/1=2}");
     join_bench_close(&bench);
 }
 
