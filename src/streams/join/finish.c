@@ -784,10 +784,13 @@ static void stay_unknown(struct iso_join *join, const struct join_record *record
                          join->records.kept.txns.sno[record->kept]);
 }
 
-/* What was prepared commits elsewhere in the log, by another GTID and without its rows. */
+/* What was prepared commits elsewhere in the log, by another GTID and without its rows. The last
+ * group may have been prepared, too. */
 static bool may_be_prepared(const struct iso_join *join, const struct join_record *record)
 {
-    return record->status == ISO_COMMITTED && record->writes.count && join->stats.aborted_in_log;
+    bool is_open = join->begun.open && join->begun.identity.tag == JOIN_BY_TEXT;
+    return record->status == ISO_COMMITTED && record->writes.count &&
+           (join->stats.aborted_in_log || is_open);
 }
 
 void join_finish_undelivered(struct iso_join *join, uint32_t number)
