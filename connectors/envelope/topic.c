@@ -12,45 +12,41 @@ static bool is_legal(char byte)
            (byte >= '0' && byte <= '9') || byte == '.' || byte == '_' || byte == '-';
 }
 
-/* The name as topics have it: `_` for each UTF-16 unit that is not allowed. 0: it is too long. */
-static size_t make_legal(char *name, const char *table, size_t length)
+/* The name as topics have it: `_` for each UTF-16 unit that is not allowed; its schema's length. 0:
+ * it is too long, or has none. */
+static size_t make_legal(char *name, const char *table, size_t length, size_t *schema)
 {
     size_t used = 0;
+    *schema = 0;
     for (size_t i = 0; i < length; i++) {
         unsigned char byte = (unsigned char)table[i];
+        bool escaped = byte == '%' && i + 2 < length;
         if ((byte & 0xc0) == 0x80) /* within a character */
             continue;
         if (used + 2 > TOPIC_MAX)
             return 0;
-        name[used++] = is_legal(table[i]) ? table[i] : '_';
+        if (byte == '.' && !*schema)
+            *schema = used;
+        name[used++] = escaped && table[i + 2] == 'E' ? '.' : is_legal(table[i]) ? table[i] : '_';
         if (byte >= 0xf0) /* beyond 16 bits */
             name[used++] = '_';
-        if (byte == '%' && i + 2 < length) /* keys escape three characters */
-            i += 2;
+        i += escaped ? 2 : 0;
     }
-    return used;
+    return *schema ? used : 0;
 }
 
 /* Between schema and table stands what stands between the prefix and the schema. */
-static bool ends_with(const char *topic, const char *name, size_t length)
-{
-    size_t size = strlen(topic);
-    if (!length || size < length + 2)
-        return false;
-    const char *at = topic + size - length;
-    char delimiter = at[-1];
-    const char *dot = memchr(name, '.', length);
-    if ((delimiter != '.' && delimiter != '_' && delimiter != '-') || !dot)
-        return false;
-    size_t schema = (size_t)(dot - name);
-    return !memcmp(at, name, schema) && at[schema] == delimiter &&
-           !memcmp(at + schema + 1, dot + 1, length - schema - 1);
-}
-
 static bool is_named_after(const char *topic, const char *table, size_t length)
 {
     char name[TOPIC_MAX];
-    return ends_with(topic, name, make_legal(name, table, length));
+    size_t size = strlen(topic), schema, used = make_legal(name, table, length, &schema);
+    if (!used || size < used + 2)
+        return false;
+    const char *at = topic + size - used;
+    char delimiter = at[-1];
+    return (delimiter == '.' || delimiter == '_' || delimiter == '-') &&
+           !memcmp(at, name, schema) && at[schema] == delimiter &&
+           !memcmp(at + schema + 1, name + schema + 1, used - schema - 1);
 }
 
 static bool is_named_after_one_of(const char *topic, const char *tables)

@@ -76,10 +76,9 @@ bool iso_row_set_keys(struct iso_row *row, const struct iso_row *keys)
 
 /* ---- identity ---- */
 
-/* `marks`: `#` stands for something, too. */
-static bool is_special(char byte, bool marks)
+static const char *special_of(bool marks)
 {
-    return byte == '%' || byte == '/' || byte == ',' || (marks && byte == ISO_CELL_MARK);
+    return marks ? "%/,#" : "%/,";
 }
 
 /* Whether one of the bytes stands for something in identities. */
@@ -96,22 +95,28 @@ static bool has_special(const char *at, size_t length)
     return found & ones << 7;
 }
 
-/* Encodes what stands in the text from `start` on. */
-static __attribute__((noinline)) void encode(struct iso_text *text, size_t start, bool marks)
+static bool is_special(char byte, const char *special)
 {
-    size_t special = 0;
+    return byte && strchr(special, byte);
+}
+
+/* Encodes what stands in the text from `start` on. */
+static __attribute__((noinline)) void encode(struct iso_text *text, size_t start,
+                                             const char *special)
+{
+    size_t count = 0;
     for (size_t i = start; i < text->used; i++)
-        special += is_special(text->bytes[i], marks);
-    iso_text_reserve(text, 2 * special);
-    char *from = text->bytes + text->used, *to = from + 2 * special;
-    text->used += 2 * special;
+        count += is_special(text->bytes[i], special);
+    iso_text_reserve(text, 2 * count);
+    char *from = text->bytes + text->used, *to = from + 2 * count;
+    text->used += 2 * count;
     while (to > from) {
         char byte = *--from;
-        if (is_special(byte, marks)) {
-            to -= 3;
-            memcpy(to, byte == '%' ? "%25" : byte == '/' ? "%2F" : byte == ',' ? "%2C" : "%23", 3);
-        } else {
-            *--to = byte;
+        *--to = byte;
+        if (is_special(byte, special)) {
+            to[0] = "0123456789ABCDEF"[byte & 15];
+            *--to = (char)('0' + (byte >> 4));
+            *--to = '%';
         }
     }
 }
@@ -126,7 +131,17 @@ static void put_name(struct iso_text *text, struct iso_json_text name, bool mark
     size_t start = text->used;
     iso_text_put_bytes(text, name.at, name.length);
     if (has_special(name.at, name.length) || (marks && has_mark(name.at, name.length)))
-        encode(text, start, marks);
+        encode(text, start, special_of(marks));
+}
+
+/* The first point of a name ends the schema. */
+static void put_schema(struct iso_text *text, struct iso_json_text schema, bool marks)
+{
+    size_t start = text->used;
+    put_name(text, schema, marks);
+    if (memchr(schema.at, '.', schema.length))
+        encode(text, start, ".");
+    iso_text_put_bytes(text, ".", 1);
 }
 
 void iso_row_names_release(struct iso_row_names *names)
@@ -146,10 +161,8 @@ static void put_together(struct iso_row_name *known, struct iso_json_text schema
     iso_text_put_bytes(text, schema.at, schema.length);
     iso_text_put_bytes(text, table.at, table.length);
     size_t start = text->used;
-    if (schema.length) {
-        put_name(text, schema, marks);
-        iso_text_put_bytes(text, ".", 1);
-    }
+    if (schema.length)
+        put_schema(text, schema, marks);
     put_name(text, table, marks);
     known->name = (struct iso_json_text){start ? text->bytes + start : "", text->used - start};
     known->atom = ISO_ABSENT;
@@ -203,7 +216,7 @@ iso_atom iso_row_key(struct iso_row *keys, struct iso_atoms *atoms,
             continue;
         if (has_special(text->bytes + start, text->used - start) ||
             (table->marks && has_mark(text->bytes + start, text->used - start)))
-            encode(text, start, table->marks);
+            encode(text, start, special_of(table->marks));
     }
     return first ? ISO_ABSENT : iso_atoms_add_string(atoms, text->bytes, text->used);
 }

@@ -11,7 +11,7 @@
  *
  * Identity: `schema.table/pk`, for MySQL and TiDB `db.table/pk`. The parts of a composite key are
  * joined by `,` in the order of the key's columns; `%`, `/` and `,` inside a part or a name stand
- * as %25, %2F and %2C.
+ * as %25, %2F and %2C, and `.` in the schema's or database's name as %2E.
  *
  * Value: one column (its NULL is ISO_ABSENT, as a client reads nothing either way), or
  * `{"a":1,"b":"x"}`: all columns but the key's, by name in byte order, without white space. In both

@@ -1,6 +1,7 @@
 #define _GNU_SOURCE
 #include "observe/catalog.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "base/memory.h"
@@ -89,6 +90,19 @@ static void add_key(struct catalog_table *table, const char *numbers)
     }
 }
 
+/* As change streams' names of rows begin (values/row.h). */
+static size_t put_encoded(char *text, const char *name, const char *special)
+{
+    size_t used = 0;
+    for (; *name; name++)
+        if (strchr(special, *name))
+            used += (size_t)sprintf(text + used, "%%%02X", (unsigned)*name);
+        else
+            text[used++] = *name;
+    text[used] = '\0';
+    return used;
+}
+
 static struct catalog_table *add_table(struct catalog *catalog, char fields[FIELDS][256],
                                        const char *const *tables, uint32_t table_count)
 {
@@ -97,13 +111,12 @@ static struct catalog_table *add_table(struct catalog *catalog, char fields[FIEL
         return &catalog->tables[catalog->count - 1];
     ISO_GROW(catalog->tables, catalog->count, catalog->capacity);
     struct catalog_table *table = &catalog->tables[catalog->count++];
-    char full[513];
-    size_t schema = strlen(fields[SCHEMA]);
-    memcpy(full, fields[SCHEMA], schema);
+    char full[2 * 3 * 256];
+    size_t schema = put_encoded(full, fields[SCHEMA], "%/,.");
     full[schema] = '.';
-    memcpy(full + schema + 1, fields[TABLE], strlen(fields[TABLE]) + 1);
+    put_encoded(full + schema + 1, fields[TABLE], "%/,");
     *table = (struct catalog_table){.oid = oid,
-                                    .schema = iso_copy_text(fields[SCHEMA], schema),
+                                    .schema = iso_copy_text(fields[SCHEMA], strlen(fields[SCHEMA])),
                                     .name = iso_copy_text(fields[TABLE], strlen(fields[TABLE])),
                                     .full = iso_copy_text(full, strlen(full)),
                                     .hides_rows = *fields[HIDES] == 't',

@@ -163,6 +163,9 @@ static void covers_what_the_topic_is_named_after(void **state)
         assert_true(covers(&test, "shop.public.my_t_", "public.my t\xc3\xa4"));
         assert_true(covers(&test, "shop.public.my__", "public.my\xf0\x9f\x98\x80"));
         assert_true(covers(&test, "shop.public.a_b_", "public.a%2Fb%25"));
+        assert_true(covers(&test, "shop.a.b.c", "a%2Eb.c"));
+        assert_true(covers(&test, "shop_a.b_c", "a%2Eb.c"));
+        assert_false(covers(&test, "shop_a_b.c", "a%2Eb.c"));
         assert_true(covers(&test, "shop.public.transaction", "public.transaction"));
         assert_false(covers(&test, "shop.public.kv", "public.v"));
         assert_false(covers(&test, "shop.public.kv", "kv"));

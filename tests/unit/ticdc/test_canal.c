@@ -143,7 +143,7 @@ static void identities(void **state)
             &decoding,
             "{\"database\":\"a.b\",\"table\":\"t/1\",\"pkNames\":[\"k1\",\"k2\"],\"type\":\"INSERT\","
             "\"data\":[{\"k1\":\"x,y\",\"k2\":\"50%\",\"v\":\"1\"}],\"_tidb\":{\"commitTs\":7}}"),
-        "ROW insert a.b.t%2F1/50%25,x%2Cy: - -> 1 cts 7\n");
+        "ROW insert a%2Eb.t%2F1/50%25,x%2Cy: - -> 1 cts 7\n");
     assert_string_equal(
         decoding_of_text(&decoding,
                          "{\"database\":\"d\",\"table\":\"t\",\"pkNames\":null,\"type\":\"INSERT\","

@@ -106,6 +106,8 @@ static void makes_identities(void **state)
     assert_string_equal(key(world, "d", "t", "{\"a\":\"x/y\",\"b\":\"5%,6\",\"c\":true}"),
                         "d.t/x%2Fy,5%25%2C6,true");
     assert_string_equal(key(world, "a/b", "c,%", "{\"a\":\"\"}"), "a%2Fb.c%2C%25/");
+    assert_string_equal(key(world, "a", "b.c", "{\"a\":1}"), "a.b.c/1");
+    assert_string_equal(key(world, "a.b", "c", "{\"a\":1}"), "a%2Eb.c/1");
     assert_string_equal(key(world, "", "t", "{\"a\":\"\\u00e9\\n\"}"), "t/\xc3\xa9\n");
     assert_string_equal(key(world, "d", "t", "{\"a\":null}"), "-");
     assert_string_equal(key(world, "d", "t", "{}"), "-");
