@@ -194,7 +194,7 @@ static enum iso_status check_fields(const struct csv_state *state, const struct 
         return ISO_OK;
     return iso_error_set(error, ISO_BAD_INPUT,
                          "%u fields, expected 4 (include-commit-ts=true), maybe is-update, and the "
-                         "%u columns of the table's schema",
+                         "%u columns of the table's schema (output-handle-key=false)",
                          state->count, table->column_count);
 }
 

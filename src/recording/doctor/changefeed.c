@@ -165,6 +165,8 @@ static const struct rule {
      "Rows have no commit timestamps and cannot be placed.", "include-commit-ts = true"},
     {"csv", "output-old-value", "true", true, ISO_DOCTOR_WEAK,
      "Rows before are not sent, and not compared.", "output-old-value = true"},
+    {"csv", "output-handle-key", "true", false, ISO_DOCTOR_WRONG,
+     "Lines with the handle beside the columns are refused.", "output-handle-key = false"},
     {"csv", "binary-encoding-method", "hex", false, ISO_DOCTOR_WEAK,
      "Nothing in a file says that bytes are hexadecimal: they are not judged.",
      "binary-encoding-method = 'base64'"},
