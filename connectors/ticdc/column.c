@@ -119,10 +119,10 @@ void ticdc_set_moment(struct ticdc *ticdc, struct iso_cell *cell, struct iso_jso
 char *ticdc_room(struct ticdc *ticdc, size_t size)
 {
     /* reserved when the message came: enough but for what becomes longer */
-    struct iso_text *bytes = &ticdc->bytes;
+    struct iso_text *bytes = &ticdc->room.bytes;
     if (bytes->capacity - bytes->used < size) {
-        ISO_GROW(ticdc->blocks, ticdc->block_count, ticdc->block_capacity);
-        return ticdc->blocks[ticdc->block_count++] = iso_allocate(size);
+        ISO_GROW(ticdc->room.blocks, ticdc->room.count, ticdc->room.capacity);
+        return ticdc->room.blocks[ticdc->room.count++] = iso_allocate(size);
     }
     bytes->used += size;
     return bytes->bytes + bytes->used - size;

@@ -103,7 +103,7 @@ static const char *read_field(struct ticdc *ticdc, struct lines *lines)
 {
     struct csv_state *state = ticdc->state;
     const char *start = lines->at;
-    char *room = ticdc->bytes.bytes + ticdc->bytes.used;
+    char *room = ticdc->room.bytes.bytes + ticdc->room.bytes.used;
     ISO_GROW(state->fields, state->count, state->capacity);
     struct csv_field *field = &state->fields[state->count++];
     bool quoted = starts_with(lines, state->quote, state->quote_length);
@@ -112,7 +112,7 @@ static const char *read_field(struct ticdc *ticdc, struct lines *lines)
     field->is_null = !wrong && !quoted &&
                      iso_payload_is((struct iso_json_text){start, (size_t)(lines->at - start)},
                                     state->null, state->null_length);
-    ticdc->bytes.used += wrong ? 0 : field->text.length;
+    ticdc->room.bytes.used += wrong ? 0 : field->text.length;
     return wrong;
 }
 

@@ -52,16 +52,26 @@ struct ticdc_tables {
     struct ticdc_table **list;
 };
 
-/* Types of a table's columns, as rows have shown them: of those whose values have several
- * spellings. */
-struct ticdc_typed {
-    char *table;
-    uint32_t table_length, count;
-    struct ticdc_typed_column {
-        char *name;
-        uint32_t length;
-        struct iso_value_type value;
-    } * columns;
+/* Types of tables' columns, as rows have shown them: of those whose values have several spellings
+ * (types.c). */
+struct ticdc_types {
+    uint32_t count, last, known;
+    struct ticdc_typed {
+        char *table;
+        uint32_t table_length, count;
+        struct ticdc_typed_column {
+            char *name;
+            uint32_t length;
+            struct iso_value_type value;
+        } * columns;
+    } * list;
+};
+
+/* What columns decode to; does not move within a message (column.c). */
+struct ticdc_room {
+    struct iso_text bytes;
+    char **blocks; /* what has no room there */
+    uint32_t count, capacity;
 };
 
 struct ticdc {
@@ -70,8 +80,7 @@ struct ticdc {
     void *state; /* the protocol's own */
     char *value, *tables, *key_option;
     struct ticdc_tables known;
-    uint32_t typed_count, typed_last, types_known;
-    struct ticdc_typed *typed;
+    struct ticdc_types typed;
     struct iso_text told; /* tables that are passed over, and columns, "table#column", that lose
                              values; NUL behind each */
     enum iso_row_identity identity;
@@ -83,9 +92,7 @@ struct ticdc {
     struct iso_json json, key_json;
     struct iso_payload payload, key; /* with padding, for the scanners */
     struct iso_payload unpacked, unpacked_key;
-    struct iso_text bytes; /* what columns decode to; does not move within a message */
-    char **blocks;         /* the same, what has no room there */
-    uint32_t block_count, block_capacity;
+    struct ticdc_room room;
     struct iso_row now, old, keys, types;
     struct iso_row_names names;
     struct iso_json_shape shapes[TICDC_SHAPES];

@@ -358,8 +358,8 @@ static enum iso_status start_value(struct ticdc *ticdc, struct iso_bytes value,
 {
     if (ticdc_unpack(ticdc, &ticdc->unpacked, value, &value, error) != ISO_OK)
         return error->status;
-    ticdc->bytes.used = 0;
-    iso_text_reserve(&ticdc->bytes, value.size + 1u);
+    ticdc->room.bytes.used = 0;
+    iso_text_reserve(&ticdc->room.bytes, value.size + 1u);
     iso_json_start(&ticdc->json, iso_payload_copy(&ticdc->payload, value.data, value.size),
                    value.size);
     return ISO_OK;

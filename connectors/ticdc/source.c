@@ -45,10 +45,10 @@ static void destroy(struct iso_decoder *decoder)
     iso_payload_release(&ticdc->key);
     iso_payload_release(&ticdc->unpacked);
     iso_payload_release(&ticdc->unpacked_key);
-    iso_text_release(&ticdc->bytes);
-    while (ticdc->block_count)
-        iso_free(ticdc->blocks[--ticdc->block_count]);
-    iso_free(ticdc->blocks);
+    iso_text_release(&ticdc->room.bytes);
+    while (ticdc->room.count)
+        iso_free(ticdc->room.blocks[--ticdc->room.count]);
+    iso_free(ticdc->room.blocks);
     iso_row_release(&ticdc->now);
     iso_row_release(&ticdc->old);
     iso_row_release(&ticdc->keys);
@@ -133,10 +133,10 @@ static enum iso_status decode(struct iso_decoder *decoder, const struct iso_mess
                              TICDC_PAYLOAD_MAX);
     if (unpack(ticdc, &plain, error) != ISO_OK)
         return error->status;
-    while (ticdc->block_count)
-        iso_free(ticdc->blocks[--ticdc->block_count]);
-    ticdc->bytes.used = 0;
-    iso_text_reserve(&ticdc->bytes, (size_t)plain.payload.size + plain.key.size + 64);
+    while (ticdc->room.count)
+        iso_free(ticdc->room.blocks[--ticdc->room.count]);
+    ticdc->room.bytes.used = 0;
+    iso_text_reserve(&ticdc->room.bytes, (size_t)plain.payload.size + plain.key.size + 64);
     ticdc->key_count = 0;
     if (ticdc->protocol->decode(ticdc, &plain, events, error) != ISO_OK)
         events->count = count;

@@ -80,29 +80,29 @@ static bool is_table(const struct ticdc_typed *typed, const char *table, size_t 
 static const struct ticdc_typed *find_typed(const struct ticdc *ticdc, const char *table,
                                             size_t length)
 {
-    for (uint32_t i = 0; i < ticdc->typed_count; i++)
-        if (is_table(&ticdc->typed[i], table, length))
-            return &ticdc->typed[i];
+    for (uint32_t i = 0; i < ticdc->typed.count; i++)
+        if (is_table(&ticdc->typed.list[i], table, length))
+            return &ticdc->typed.list[i];
     return NULL;
 }
 
 static struct ticdc_typed *typed_of(struct ticdc *ticdc, struct iso_json_text table)
 {
     const struct ticdc_typed *found = NULL;
-    if (ticdc->typed_last < ticdc->typed_count &&
-        is_table(&ticdc->typed[ticdc->typed_last], table.at, table.length))
-        return &ticdc->typed[ticdc->typed_last];
+    if (ticdc->typed.last < ticdc->typed.count &&
+        is_table(&ticdc->typed.list[ticdc->typed.last], table.at, table.length))
+        return &ticdc->typed.list[ticdc->typed.last];
     found = find_typed(ticdc, table.at, table.length);
     if (!found) {
-        ticdc->typed =
-            iso_reallocate(ticdc->typed, (ticdc->typed_count + 1) * sizeof *ticdc->typed);
-        struct ticdc_typed *typed = &ticdc->typed[ticdc->typed_count++];
+        ticdc->typed.list =
+            iso_reallocate(ticdc->typed.list, (ticdc->typed.count + 1) * sizeof *ticdc->typed.list);
+        struct ticdc_typed *typed = &ticdc->typed.list[ticdc->typed.count++];
         *typed = (struct ticdc_typed){.table = iso_copy_text(table.at, table.length),
                                       .table_length = (uint32_t)table.length};
         found = typed;
     }
-    ticdc->typed_last = (uint32_t)(found - ticdc->typed);
-    return &ticdc->typed[ticdc->typed_last];
+    ticdc->typed.last = (uint32_t)(found - ticdc->typed.list);
+    return &ticdc->typed.list[ticdc->typed.last];
 }
 
 static struct ticdc_typed_column *find_typed_column(const struct ticdc_typed *typed,
@@ -123,7 +123,7 @@ static void note_type(struct ticdc *ticdc, struct ticdc_typed *typed, const stru
         find_typed_column(typed, cell->name, cell->name_length, guess);
     if (column && iso_value_type_equal(column->value, cell->value))
         return;
-    ticdc->types_known++;
+    ticdc->typed.known++;
     if (column) {
         column->value = cell->value;
         return;
@@ -164,42 +164,43 @@ struct iso_value_type ticdc_value_type(const struct iso_decoder *decoder, const 
 
 uint32_t ticdc_types_known(const struct iso_decoder *decoder)
 {
-    return ((const struct ticdc *)decoder)->types_known;
+    return ((const struct ticdc *)decoder)->typed.known;
 }
 
 void ticdc_types_release(struct ticdc *ticdc)
 {
-    for (uint32_t i = 0; i < ticdc->typed_count; i++) {
-        for (uint32_t c = 0; c < ticdc->typed[i].count; c++)
-            iso_free(ticdc->typed[i].columns[c].name);
-        iso_free(ticdc->typed[i].columns);
-        iso_free(ticdc->typed[i].table);
+    for (uint32_t i = 0; i < ticdc->typed.count; i++) {
+        for (uint32_t c = 0; c < ticdc->typed.list[i].count; c++)
+            iso_free(ticdc->typed.list[i].columns[c].name);
+        iso_free(ticdc->typed.list[i].columns);
+        iso_free(ticdc->typed.list[i].table);
     }
-    iso_free(ticdc->typed);
-    ticdc->typed = NULL;
-    ticdc->typed_count = 0;
+    iso_free(ticdc->typed.list);
+    ticdc->typed.list = NULL;
+    ticdc->typed.count = 0;
 }
 
 /* As text, a line a column: they are few, and known again with the first row of each table. */
 void ticdc_types_archive(struct ticdc *ticdc, struct iso_archive *archive)
 {
-    uint32_t tables = ticdc->typed_count;
+    uint32_t tables = ticdc->typed.count;
     if (archive->restoring)
         ticdc_types_release(ticdc);
     iso_archive_value(archive, "typed", &tables, sizeof tables);
     iso_archive_expect(archive, tables <= UINT16_MAX);
     for (uint32_t i = 0; i < tables && archive->error->status == ISO_OK; i++) {
-        char *table =
-            ticdc_archive_text(archive, "table", archive->restoring ? NULL : ticdc->typed[i].table);
-        uint32_t count = archive->restoring ? 0 : ticdc->typed[i].count;
+        char *table = ticdc_archive_text(archive, "table",
+                                         archive->restoring ? NULL : ticdc->typed.list[i].table);
+        uint32_t count = archive->restoring ? 0 : ticdc->typed.list[i].count;
         iso_archive_value(archive, "columns", &count, sizeof count);
         iso_archive_expect(archive, count <= UINT16_MAX);
         for (uint32_t c = 0; c < count && archive->error->status == ISO_OK; c++) {
             struct iso_cell cell = {0};
             if (!archive->restoring)
-                cell.value = ticdc->typed[i].columns[c].value;
+                cell.value = ticdc->typed.list[i].columns[c].value;
             char *name = ticdc_archive_text(
-                archive, "column", archive->restoring ? NULL : ticdc->typed[i].columns[c].name);
+                archive, "column",
+                archive->restoring ? NULL : ticdc->typed.list[i].columns[c].name);
             ISO_ARCHIVE_AS(archive, "kind", cell.value.kind);
             ISO_ARCHIVE_AS(archive, "detail", cell.value.detail);
             iso_archive_expect(archive, cell.value.kind < ISO_VALUE_KINDS);
