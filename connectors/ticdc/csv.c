@@ -236,9 +236,8 @@ static enum iso_status decode_fields(struct ticdc *ticdc, const struct iso_messa
     change.has_old = !change.has_now;
     const struct ticdc_index *key = ticdc_table_key(table, NULL);
     ticdc->key_count = 0;
-    for (uint32_t i = 0; key && i < key->count; i++)
-        if (!ticdc_add_key(ticdc, (struct iso_json_text){key->columns[i], strlen(key->columns[i])}))
-            return ticdc_too_many_keys(error);
+    if (key && !ticdc_take_index(ticdc, key))
+        return ticdc_too_many_keys(error);
     if (fill_row(ticdc, change.has_now ? &ticdc->now : &ticdc->old, table, first, error) != ISO_OK)
         return error->status;
     return ticdc_add_row(ticdc, message, &change, events, error);

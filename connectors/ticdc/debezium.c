@@ -94,13 +94,6 @@ static void read_source(struct ticdc *ticdc, struct envelope *envelope)
         read_in_source(json, envelope, (enum member)member);
 }
 
-/* A row, or null. */
-static bool read_row(struct iso_json *json, struct iso_row *row)
-{
-    iso_row_clear(row);
-    return !iso_json_take_null(json) && iso_row_read_json(row, json);
-}
-
 static void read_member(struct ticdc *ticdc, struct envelope *envelope, enum member member)
 {
     struct iso_json *json = &ticdc->json;
@@ -113,9 +106,9 @@ static void read_member(struct ticdc *ticdc, struct envelope *envelope, enum mem
     else if (member == SOURCE)
         read_source(ticdc, envelope);
     else if (member == BEFORE)
-        envelope->has_before = read_row(json, &ticdc->old);
+        envelope->has_before = ticdc_read_row(json, &ticdc->old);
     else if (member == AFTER)
-        envelope->has_after = read_row(json, &ticdc->now);
+        envelope->has_after = ticdc_read_row(json, &ticdc->now);
     else
         ticdc_read_text(json, &envelope->ddl);
 }

@@ -9,6 +9,7 @@
 #include "values/row.h"
 
 struct ticdc_table;
+struct ticdc_index;
 
 enum {
     TICDC_PAYLOAD_MAX = 64 << 20, /* bytes, also after decompression */
@@ -147,6 +148,8 @@ void ticdc_add_ddl(struct ticdc *ticdc, const struct iso_message *message,
 
 /* Adds a name to the key's columns; false: there are too many. */
 bool ticdc_add_key(struct ticdc *ticdc, struct iso_json_text name);
+/* Makes them the index's. */
+bool ticdc_take_index(struct ticdc *ticdc, const struct ticdc_index *index);
 
 /* "found X: expected ...", X cut where it is long. */
 enum iso_status ticdc_refuse(struct iso_error *error, const char *what, struct iso_json_text found,
@@ -262,6 +265,13 @@ static inline bool ticdc_read_text(struct iso_json *json, struct iso_json_text *
         return true;
     *text = (struct iso_json_text){"", 0};
     return iso_json_peek(json) == ISO_JSON_NULL ? iso_json_null(json) : iso_json_string(json, text);
+}
+
+/* A row, or null; false: null, or the scanner's error. */
+static inline bool ticdc_read_row(struct iso_json *json, struct iso_row *row)
+{
+    iso_row_clear(row);
+    return !iso_json_take_null(json) && iso_row_read_json(row, json);
 }
 
 /* ---- compression (compression.c) ---- */

@@ -131,11 +131,13 @@ static bool is_same_set(const struct ticdc *ticdc, const struct ticdc_index *ind
     return true;
 }
 
-static void take_index(struct ticdc *ticdc, const struct ticdc_index *index)
+bool ticdc_take_index(struct ticdc *ticdc, const struct ticdc_index *index)
 {
+    bool fits = true;
     ticdc->key_count = 0;
     for (uint32_t i = 0; i < index->count; i++)
-        ticdc_add_key(ticdc, text_of(index->columns[i]));
+        fits &= ticdc_add_key(ticdc, text_of(index->columns[i]));
+    return fits;
 }
 
 static const char *const no_case =
@@ -177,7 +179,7 @@ static const char *take_schema(struct ticdc *ticdc, const struct iso_row *row,
             key = &schema->indexes[i];
     if (!key || (key->unordered && key->count > 1))
         return no_order;
-    take_index(ticdc, key);
+    ticdc_take_index(ticdc, key);
     return NULL;
 }
 

@@ -72,9 +72,8 @@ static enum iso_status finish_row(struct ticdc *ticdc, const struct iso_message 
                              simple->table.at, (unsigned long long)simple->schema_version);
     const struct ticdc_index *key =
         ticdc_table_key(table, change.has_now ? &ticdc->now : &ticdc->old);
-    for (uint32_t i = 0; key && i < key->count; i++)
-        if (!ticdc_add_key(ticdc, text_of(key->columns[i])))
-            return ticdc_too_many_keys(error);
+    if (key && !ticdc_take_index(ticdc, key))
+        return ticdc_too_many_keys(error);
     if ((change.has_now && convert_row(ticdc, &ticdc->now, table, convert, error) != ISO_OK) ||
         (change.has_old && convert_row(ticdc, &ticdc->old, table, convert, error) != ISO_OK))
         return error->status;
@@ -199,15 +198,6 @@ static bool take_type(struct simple *simple, struct iso_json_text text)
     return false;
 }
 
-/* A row, or null; false: null or an error. */
-static bool read_row(struct iso_json *json, struct iso_row *row)
-{
-    iso_row_clear(row);
-    if (iso_json_take_null(json))
-        return false;
-    return iso_row_read_json(row, json);
-}
-
 static struct ticdc_table *read_schema(struct iso_json *json, struct ticdc_table *before)
 {
     if (iso_json_take_null(json))
@@ -294,10 +284,10 @@ static void read_member(struct ticdc *ticdc, struct simple *simple, enum member 
         simple->keys_only |= ticdc_read_text(json, &text) && text.length;
         break;
     case DATA:
-        simple->has_data = read_row(json, &ticdc->now);
+        simple->has_data = ticdc_read_row(json, &ticdc->now);
         break;
     case OLD:
-        simple->has_old = read_row(json, &ticdc->old);
+        simple->has_old = ticdc_read_row(json, &ticdc->old);
         break;
     case SCHEMA:
         simple->schema = read_schema(json, simple->schema);
