@@ -148,8 +148,6 @@ void ticdc_add_ddl(struct ticdc *ticdc, const struct iso_message *message,
 
 /* Adds a name to the key's columns; false: there are too many. */
 bool ticdc_add_key(struct ticdc *ticdc, struct iso_json_text name);
-/* Makes them the index's. */
-bool ticdc_take_index(struct ticdc *ticdc, const struct ticdc_index *index);
 
 /* "found X: expected ...", X cut where it is long. */
 enum iso_status ticdc_refuse(struct iso_error *error, const char *what, struct iso_json_text found,
@@ -163,6 +161,9 @@ enum iso_status ticdc_check_key_option(const char *option, struct iso_error *err
  * nobody can say which. */
 const char *ticdc_settle_key(struct ticdc *ticdc, const struct ticdc_change *change,
                              struct iso_json_text table);
+
+/* Makes the key's columns the index's; false: there are too many. */
+bool ticdc_take_index(struct ticdc *ticdc, const struct ticdc_index *index);
 
 /* ---- what cannot be judged (told.c) ---- */
 
