@@ -18,7 +18,7 @@ struct talk {
     char asked[16];    /* types of the messages of the last questions */
 };
 
-/* Q a statement (PBECC), S a Sync. */
+/* Q a statement (CPBECC), S a Sync. */
 static void note_question(struct talk *talk, const struct iso_text *question)
 {
     size_t count = 0;
@@ -102,6 +102,7 @@ static void completes(struct talk *talk, const char *tag, const char *status)
 
 static void own(struct talk *talk, uint16_t count, const char *const *values)
 {
+    assert_false(server(talk, '3', "", 0));
     assert_false(server(talk, '1', "", 0));
     assert_true(server(talk, 'N', "", 0)); /* a notice is the client's */
     assert_false(server(talk, '2', "", 0));
@@ -192,6 +193,7 @@ static void begin(struct talk *talk)
     /* public.kv (k int primary key, v int), and the same table once more under another name */
     assert_string_equal(talk->asked, "QQS");
     own(talk, 1, (const char *const[]){"0"});
+    assert_false(server(talk, '3', "", 0));
     assert_false(server(talk, '1', "", 0));
     assert_false(server(talk, '2', "", 0));
     generation(talk);
@@ -332,6 +334,7 @@ static void a_question_that_fails_is_nobodys_trouble(void **state)
     selects(&talk, "SELECT k, v FROM kv WHERE k = 7", "7", "5", "T");
     asks(&talk, "SELECT k, v FROM kv WHERE k = 8");
     guards(&talk, 1);
+    assert_false(server(&talk, '3', "", 0));
     assert_false(server(&talk, '1', "", 0));
     assert_false(server(&talk, '2', "", 0));
     assert_false(server(&talk, 'E', "SERROR\0C57014\0\0", 15));
@@ -623,6 +626,7 @@ static void an_answer_that_ends_too_early_ends_the_observing(void **state)
     connects(&talk);
     assert_string_equal(talk.asked, "QQS");
     own(&talk, 1, (const char *const[]){"0"});
+    assert_false(server(&talk, '3', "", 0));
     assert_false(server(&talk, '1', "", 0));
     assert_false(server(&talk, '2', "", 0));
     assert_false(server(&talk, 'Z', "I", 1));
