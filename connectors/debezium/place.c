@@ -93,6 +93,20 @@ static enum iso_status take_transaction(const struct iso_envelope *envelope,
     return ISO_OK;
 }
 
+/* A change's snapshot is not said, and has the default "false": where that stands in the message,
+ * the converter puts defaults in the place of NULL, in columns too. */
+static void note_defaults(const struct iso_envelope *envelope, struct iso_event *event)
+{
+    const struct iso_cell *cell = &envelope->member[ISO_MEMBER_SNAPSHOT];
+    struct iso_json_text text = {cell->text, cell->length};
+    if (iso_envelope_has(envelope, ISO_MEMBER_SNAPSHOT) && cell->kind == ISO_CELL_TEXT &&
+        ISO_PAYLOAD_IS(text, "false"))
+        event->reason = "NULL is sent as its column's default: set "
+                        "value.converter.replace.null.with.default=false (Avro: "
+                        "value.converter.ignore.default.for.nullables=true) on the connector, and "
+                        "let it read the tables again";
+}
+
 enum iso_status debezium_place(struct iso_change_source *source, struct iso_history *block,
                                struct iso_change_place *place, struct iso_event *event,
                                struct iso_error *error)
@@ -109,6 +123,7 @@ enum iso_status debezium_place(struct iso_change_source *source, struct iso_hist
         !iso_envelope_text(envelope, ISO_MEMBER_TABLE, &place->table, error))
         return error->status;
     event->source = iso_change_name(source, block, name);
+    note_defaults(envelope, event);
     if (take_transaction(envelope, place, block, event, error) != ISO_OK)
         return error->status;
     return place->connector == DEBEZIUM_POSTGRESQL ? iso_change_lsn(envelope, event, error)

@@ -112,7 +112,8 @@ struct iso_event {
     uint64_t order; /* ROW, IGNORED: its place within its transaction, from 1, as the source counts;
                        0: not said */
     uint64_t origin;    /* iso_origin(input of the message, offset) */
-    const char *reason; /* IGNORED: static text */
+    const char *reason; /* static text; IGNORED: why. ROW: why what is NULL may have come as another
+                           value, in all rows of its sender */
 };
 
 struct iso_events {

@@ -220,6 +220,8 @@ void iso_pipeline_archive(struct iso_archive *archive, struct iso_pipeline *pipe
     archive_doubt(archive, pipeline);
     archive_decoders(archive, pipeline);
     counted_archive(archive, &pipeline->counted);
+    ISO_ARCHIVE_VALUE(archive, pipeline->replaced_null.is);
+    ISO_ARCHIVE_VALUE(archive, pipeline->replaced_null.is_told);
     if (pipeline->join)
         archive_changes(archive, pipeline);
     iso_aion_archive(archive, pipeline->engine);

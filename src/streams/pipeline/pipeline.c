@@ -214,6 +214,11 @@ static void take_change(struct iso_pipeline *pipeline, const struct iso_event *e
     wrong.status = ISO_OK;
     if (event->type == ISO_EVENT_TRANSACTIONS)
         pipeline_note_timestamps(pipeline, event->first, event->first + event->count);
+    if (event->type == ISO_EVENT_ROW && event->reason && !pipeline->replaced_null.reason) {
+        pipeline->replaced_null.is = true;
+        pipeline->replaced_null.origin = event->origin;
+        pipeline->replaced_null.reason = event->reason;
+    }
     if (iso_join_take(pipeline->join, &pipeline->batch.events.block, event, now, &wrong) != ISO_OK)
         pipeline_bad_record(pipeline, pipeline_batch_find(&pipeline->batch, event->origin),
                             event->origin, wrong.text, error);

@@ -18,6 +18,14 @@
 struct iso_archive;
 struct iso_rowsets_stats;
 
+/* A change stream has other values in place of NULL: where it showed first, and why; NULL: not said
+ * since the state was restored. */
+struct replaced_null {
+    bool is, is_told;
+    uint64_t origin;
+    const char *reason;
+};
+
 struct iso_pipeline {
     struct iso_pipeline_options options;
     struct iso_aion *engine;
@@ -34,7 +42,8 @@ struct iso_pipeline {
     struct lost lost;
     struct queries queries;
     struct counted counted;
-    bool is_stopped;                 /* by its caller: what came since is missing */
+    bool is_stopped; /* by its caller: what came since is missing */
+    struct replaced_null replaced_null;
     uint64_t memory_limit;           /* as the engine was told last; 0: none */
     struct iso_pipeline_order order; /* if one is sought */
     struct iso_pipeline_stats stats;

@@ -1,7 +1,8 @@
 /* Contradictions that say nothing of the database: they are counted as unjudged, and never
  * reported.
  *
- * `lossy`: of a table whose source says that the log lacks changes of it (lossy=yes). `spelling`:
+ * `lossy`: of a table whose source says that the log lacks changes of it (lossy=yes), or of a
+ * column that a client found NULL where the stream has defaults in place of NULL. `spelling`:
  * the two values may be one, spelt in two ways (spelling.c); where they surely are, there is no
  * contradiction, and nothing is counted. `ddl`: a conflict of writers between whose commits the
  * table was emptied (altered.c). Without a change stream: what records read that leave to one what
@@ -19,6 +20,37 @@ static bool is_lossy(const struct iso_pipeline *pipeline, const struct iso_aion_
     const char *key = iso_atom_text(event->key_atoms, event->key, buffer, &length);
     const struct route *route = routes_find_key(&pipeline->routes, key, length);
     return route && route->traits.lossy;
+}
+
+static bool is_null(const struct iso_aion_value *value)
+{
+    return !value->is_list && value->count == 1 && value->elements[0] == ISO_ABSENT;
+}
+
+/* Whether a client says NULL of a column, and what the stream says may stand for that. A NULL of
+ * the stream's is one; of what CDC compares either side may be the client's. */
+static bool may_be_null(const struct iso_pipeline *pipeline, const struct iso_aion_event *event)
+{
+    char buffer[ISO_ATOM_TEXT_MAX];
+    size_t length;
+    if (!pipeline->replaced_null.is || is_null(&event->expected) == is_null(&event->actual) ||
+        (event->axiom != ISO_CDC && is_null(&event->expected)))
+        return false;
+    const char *key = iso_atom_text(event->key_atoms, event->key, buffer, &length);
+    return memchr(key, '#', length) != NULL;
+}
+
+/* Told once somebody found NULL, and not where no column has a default. */
+static void tell_of_null(struct iso_pipeline *pipeline)
+{
+    struct replaced_null *replaced = &pipeline->replaced_null;
+    char location[LOCATION_BYTES];
+    if (replaced->is_told || !replaced->reason || !pipeline->options.on_table)
+        return;
+    replaced->is_told = true;
+    pipeline_put_location(pipeline, replaced->origin, location, sizeof location);
+    pipeline->options.on_table(pipeline->options.context, location, "NULL", 4, ISO_NEWS_LOSSY,
+                               replaced->reason);
 }
 
 /* A reported violation that has become right is retracted: now the value that was read is
@@ -93,6 +125,10 @@ bool pipeline_suppresses(struct iso_pipeline *pipeline, struct iso_aion_event *e
         return false;
     enum iso_violation_kind kind = event->kind;
     bool lossy = is_lossy(pipeline, event), final = event->state == ISO_AION_FINAL;
+    if (!lossy && may_be_null(pipeline, event)) {
+        tell_of_null(pipeline);
+        lossy = true;
+    }
     enum iso_likeness likeness =
         lossy ? ISO_VALUES_UNCLEAR : pipeline_compare(pipeline, event, final);
     if (!lossy && is_right_now(event))
