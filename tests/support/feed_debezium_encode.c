@@ -83,8 +83,10 @@ static void json_source(struct iso_text *text, const struct feed_change *change)
     iso_text_put(text, "\"source\":{\"version\":\"3.7.0.Final\",\"connector\":");
     iso_text_put(text, change->binlog ? "\"mariadb\"" : "\"postgresql\"");
     iso_text_put(text, ",\"name\":\"dbz\",\"ts_ms\":1795252007426,\"snapshot\":");
-    const char *snapshot = change->snapshot ? change->snapshot : "false";
-    iso_text_put_string(text, snapshot, strlen(snapshot));
+    if (change->snapshot)
+        iso_text_put_string(text, change->snapshot, strlen(change->snapshot));
+    else
+        iso_text_put(text, "null"); /* replace.null.with.default=false */
     iso_text_put(text, change->binlog ? ",\"db\":\"public\",\"sequence\":"
                                       : ",\"db\":\"bank\",\"sequence\":");
     sequence(change, numbers);
@@ -276,8 +278,9 @@ static void avro_put_source(struct iso_text *text, const struct feed_change *cha
     avro_string(text, change->binlog ? "mariadb" : "postgresql");
     avro_string(text, "dbz");
     avro_long(text, 1795252007426);
-    avro_long(text, 0);
-    avro_string(text, change->snapshot ? change->snapshot : "false");
+    avro_long(text, !change->snapshot);
+    if (change->snapshot)
+        avro_string(text, change->snapshot);
     avro_string(text, change->binlog ? "public" : "bank");
     avro_optional(text, change->binlog ? NULL : numbers);
     avro_long(text, 1);
@@ -465,7 +468,8 @@ static void proto_source(struct iso_text *text, const struct feed_change *change
     sequence(change, numbers);
     proto_string(&part, 1, change->binlog ? "mariadb" : "postgresql");
     proto_string(&part, 2, "dbz");
-    proto_string(&part, 3, change->snapshot ? change->snapshot : "false");
+    if (change->snapshot)
+        proto_string(&part, 3, change->snapshot);
     proto_string(&part, 4, change->binlog ? "public" : "bank");
     if (!change->binlog) {
         proto_string(&part, 5, numbers);
