@@ -117,6 +117,14 @@ uint32_t routes_find_topic(const struct routes *routes, const char *topic)
     return found;
 }
 
+bool routes_has_left(const struct routes *routes, const char *topic)
+{
+    for (uint32_t i = 0; i < routes->count; i++)
+        if (has_name(&routes->list[i].others, topic, strlen(topic)))
+            return true;
+    return false;
+}
+
 void routes_leave_topic(struct routes *routes, const char *topic)
 {
     uint32_t number = routes_find_topic(routes, topic);

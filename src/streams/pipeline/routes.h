@@ -49,6 +49,7 @@ uint32_t routes_find_topic(const struct routes *routes, const char *topic);
 
 /* The topic of a prefix is none of its connector's. */
 void routes_leave_topic(struct routes *routes, const char *topic);
+bool routes_has_left(const struct routes *routes, const char *topic);
 
 /* A topic is there, or a table that the stream names will have one. True: now a table may be
  * covered that was not. */

@@ -93,7 +93,7 @@ void iso_pipeline_declare(struct iso_pipeline *pipeline, uint32_t input, uint64_
     assert(input < pipeline->inputs.names.count);
     struct input *state = pipeline_input(pipeline, input);
     pipeline_note_topic(pipeline, pipeline->inputs.names.list[input].topic);
-    if (routes_find_topic(&pipeline->routes, pipeline->inputs.names.list[input].topic) == ISO_NONE)
+    if (routes_has_left(&pipeline->routes, pipeline->inputs.names.list[input].topic))
         return;
     if (pipeline_is_change_stream(pipeline, input))
         iso_join_declare(pipeline->join, input, true);
