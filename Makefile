@@ -12,6 +12,10 @@ OPTIMISE ?= -O2
 SYMBOLS ?= -g
 WERROR ?= -Werror
 JOBS ?= $(shell nproc)
+# `make` alone builds on all processors, too; -j says otherwise.
+ifeq ($(filter-out all,$(MAKECMDGOALS))$(MAKELEVEL)$(filter -j% --jobserver%,$(MAKEFLAGS)),0)
+MAKEFLAGS += -j$(JOBS)
+endif
 CLANG := clang-14
 Q := $(if $(filter 1,$(V)),,@)
 

@@ -215,16 +215,21 @@ void join_lose_columns(struct iso_join *join)
 {
     const struct join_changes *changes = &join->changes;
     iso_atom unknown = iso_value_unknown(&join->texts.atoms, ISO_UNJUDGED_INCOMPLETE);
+    uint32_t *lost = iso_numbers_none(join->tables.count); /* by table: a change behind its rows */
     for (uint32_t i = 0; join->positions.active && i < changes->count; i++) {
         const struct join_change *change = &changes->list[i];
         uint64_t newest = join->tables.list[change->table].newest;
-        if (change->kind != ISO_TABLE_LOST || !newest || newest >= change->position)
-            continue;
-        for (uint32_t key = 0; key < join->keys.names.keys.count; key++)
-            if (join->keys.list[key].of_table == change->table &&
-                join->keys.list[key].part != JOIN_PART_ROW && !join->keys.list[key].is_header)
-                join_emit_table_version(join, key, unknown, newest + 1, change->origin);
+        if (change->kind == ISO_TABLE_LOST && newest && newest < change->position)
+            lost[change->table] = i;
     }
+    for (uint32_t key = 0; key < join->keys.names.keys.count; key++) {
+        const struct join_key *state = &join->keys.list[key];
+        uint32_t table = state->of_table;
+        if (lost[table] != ISO_NONE && state->part != JOIN_PART_ROW && !state->is_header)
+            join_emit_table_version(join, key, unknown, join->tables.list[table].newest + 1,
+                                    changes->list[lost[table]].origin);
+    }
+    iso_free(lost);
 }
 
 /* Whether as many changes of the row came as the record says it made. */

@@ -99,8 +99,7 @@ void pipeline_conflict_window(void *context, const char *key, size_t length, uin
 static bool found_nothing(const struct iso_aion_event *event)
 {
     return event->kind == ISO_ABSENT_READ ||
-           (event->kind == ISO_FUTURE && !event->actual.is_list && event->actual.count &&
-            event->actual.elements[0] == ISO_ABSENT);
+           (event->kind == ISO_FUTURE && pipeline_is_null(&event->actual));
 }
 
 bool pipeline_may_be_altered(const struct iso_pipeline *pipeline,

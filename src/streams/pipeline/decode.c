@@ -83,14 +83,13 @@ static void note_first(struct iso_pipeline *pipeline, const struct iso_message *
 
 /* ---- topics of a prefix that are none of its connector's ---- */
 
-/* Whether the message is the first that arrived of a topic that a prefix took. */
-static bool is_first_of_prefix(const struct iso_pipeline *pipeline,
-                               const struct iso_message *message)
+/* Whether its message, which the decoder refused, is of nobody of the kind, and the first that
+ * arrived of its topic. */
+static bool is_of_others(const struct iso_pipeline *pipeline, const struct iso_message *message,
+                         const struct iso_decoder *decoder)
 {
-    if (message->input < pipeline->inputs.count && pipeline->inputs.list[message->input].begun)
-        return false;
     uint32_t route = routes_find_topic(&pipeline->routes, message->topic);
-    if (route == ISO_NONE || !pipeline->routes.list[route].is_prefix)
+    if (!decoder->is_foreign || route == ISO_NONE || !pipeline->routes.list[route].is_prefix)
         return false;
     for (uint32_t i = 0; i < pipeline->inputs.count && i < pipeline->inputs.names.count; i++)
         if (pipeline->inputs.list[i].begun &&
@@ -181,11 +180,9 @@ enum iso_status pipeline_decode(struct iso_pipeline *pipeline, uint64_t now,
             continue;
         }
         pipeline_arrived(pipeline, message->input, now);
-        bool is_first = is_first_of_prefix(pipeline, message);
         bool is_decoded =
-            is_first &&
             decoder->class->decode(decoder, message, &pipeline->batch.events, &wrong) == ISO_OK;
-        if (is_first && !is_decoded && decoder->is_foreign) {
+        if (!is_decoded && is_of_others(pipeline, message, decoder)) {
             leave_topic(pipeline, message);
             pipeline->stats.unrouted++;
             continue;
@@ -196,9 +193,6 @@ enum iso_status pipeline_decode(struct iso_pipeline *pipeline, uint64_t now,
             counted_note_time(&pipeline->counted, (uint64_t)message->timestamp);
         pipeline->stats.messages++;
         pipeline->stats.bytes += message->key.size + message->payload.size;
-        if (!is_first) /* behind the message's time, which may stand before its events */
-            is_decoded =
-                decoder->class->decode(decoder, message, &pipeline->batch.events, &wrong) == ISO_OK;
         if (is_decoded) {
             if (decoder->ranges)
                 imply_own(&pipeline->batch.events.block, first_record);

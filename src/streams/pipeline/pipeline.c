@@ -239,19 +239,26 @@ const char *iso_table_news_name(enum iso_table_news news)
     return names[news];
 }
 
+void pipeline_report_table(const struct iso_pipeline *pipeline, uint64_t origin, const char *name,
+                           size_t length, enum iso_table_news news, const char *reason)
+{
+    char location[LOCATION_BYTES];
+    pipeline_put_location(pipeline, origin, location, sizeof location);
+    if (pipeline->options.on_table)
+        pipeline->options.on_table(pipeline->options.context, location, name, length, news, reason);
+}
+
 static void report_table(const struct iso_pipeline *pipeline, const struct iso_event *event,
                          enum iso_table_news news)
 {
-    char location[LOCATION_BYTES], buffer[ISO_ATOM_TEXT_MAX];
+    char buffer[ISO_ATOM_TEXT_MAX];
     size_t length = 0;
     iso_atom name = news == ISO_NEWS_LOSSY ? event->key : event->table;
     const char *table = name == ISO_ABSENT ? ""
                                            : iso_atom_text(&pipeline->batch.events.block.atoms,
                                                            name, buffer, &length);
-    pipeline_put_location(pipeline, event->origin, location, sizeof location);
-    if (pipeline->options.on_table)
-        pipeline->options.on_table(pipeline->options.context, location, table, length, news,
-                                   news >= ISO_NEWS_LEFT_OUT ? event->reason : NULL);
+    pipeline_report_table(pipeline, event->origin, table, length, news,
+                          news >= ISO_NEWS_LEFT_OUT ? event->reason : NULL);
 }
 
 /* The stream names a table that has no topic yet: its rows will come. */

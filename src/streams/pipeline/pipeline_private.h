@@ -67,6 +67,10 @@ void pipeline_order_open(const struct iso_pipeline *pipeline,
                          const struct iso_pipeline_stats *stats, struct iso_accounting *accounting);
 const char *pipeline_order_outcome(const struct iso_pipeline *pipeline);
 
+/* pipeline.c: says what happened to a table, or to columns. */
+void pipeline_report_table(const struct iso_pipeline *pipeline, uint64_t origin, const char *name,
+                           size_t length, enum iso_table_news news, const char *reason);
+
 /* watermark.c */
 struct input *pipeline_input(struct iso_pipeline *pipeline, uint32_t input);
 /* The least watermark of all inputs of change streams; false: none ever came, as with CSV. */
@@ -129,6 +133,11 @@ bool pipeline_suppresses(struct iso_pipeline *pipeline, struct iso_aion_event *e
 /* queries.c */
 /* Whether the key is a cell's, and not a row's. */
 bool pipeline_is_cell(const struct iso_atoms *atoms, iso_atom key);
+/* A NULL, or a row that is not there. */
+static inline bool pipeline_is_null(const struct iso_aion_value *value)
+{
+    return !value->is_list && value->count == 1 && value->elements[0] == ISO_ABSENT;
+}
 /* The same steps for the engine of row sets, once something has needed it: */
 void pipeline_need_queries(struct iso_pipeline *pipeline);
 void pipeline_queries_start(struct iso_pipeline *pipeline, const struct iso_history *initial);

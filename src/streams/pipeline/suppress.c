@@ -22,35 +22,24 @@ static bool is_lossy(const struct iso_pipeline *pipeline, const struct iso_aion_
     return route && route->traits.lossy;
 }
 
-static bool is_null(const struct iso_aion_value *value)
-{
-    return !value->is_list && value->count == 1 && value->elements[0] == ISO_ABSENT;
-}
-
 /* Whether a client says NULL of a column, and what the stream says may stand for that. A NULL of
  * the stream's is one; of what CDC compares either side may be the client's. */
 static bool may_be_null(const struct iso_pipeline *pipeline, const struct iso_aion_event *event)
 {
-    char buffer[ISO_ATOM_TEXT_MAX];
-    size_t length;
-    if (!pipeline->replaced_null.is || is_null(&event->expected) == is_null(&event->actual) ||
-        (event->axiom != ISO_CDC && is_null(&event->expected)))
-        return false;
-    const char *key = iso_atom_text(event->key_atoms, event->key, buffer, &length);
-    return memchr(key, '#', length) != NULL;
+    bool expected = pipeline_is_null(&event->expected), actual = pipeline_is_null(&event->actual);
+    return pipeline->replaced_null.is &&
+           (event->axiom == ISO_CDC ? expected != actual : actual && !expected) &&
+           pipeline_is_cell(event->key_atoms, event->key);
 }
 
 /* Told once somebody found NULL, and not where no column has a default. */
 static void tell_of_null(struct iso_pipeline *pipeline)
 {
     struct replaced_null *replaced = &pipeline->replaced_null;
-    char location[LOCATION_BYTES];
-    if (replaced->is_told || !replaced->reason || !pipeline->options.on_table)
+    if (replaced->is_told || !replaced->reason)
         return;
     replaced->is_told = true;
-    pipeline_put_location(pipeline, replaced->origin, location, sizeof location);
-    pipeline->options.on_table(pipeline->options.context, location, "NULL", 4, ISO_NEWS_LOSSY,
-                               replaced->reason);
+    pipeline_report_table(pipeline, replaced->origin, "NULL", 4, ISO_NEWS_LOSSY, replaced->reason);
 }
 
 /* A reported violation that has become right is retracted: now the value that was read is
