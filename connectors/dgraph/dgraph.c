@@ -44,20 +44,12 @@ static void put_hexadecimal(struct iso_text *text, uint64_t number)
 /* The predicate as identities name it, in `text`: "name", in a namespace other than 0 "5.name". */
 static void put_predicate(struct iso_text *text, uint64_t namespace, struct iso_json_text predicate)
 {
-    const char *at = predicate.at, *end = at + predicate.length;
     text->used = 0;
     if (namespace) {
         iso_text_put_unsigned(text, namespace);
         iso_text_put_bytes(text, ".", 1);
     }
-    for (const char *plain = at;; at++)
-        if (at == end || *at == '%' || *at == '/' || *at == ',') {
-            iso_text_put_bytes(text, plain, (size_t)(at - plain));
-            if (at == end)
-                return;
-            iso_text_put(text, *at == '%' ? "%25" : *at == '/' ? "%2F" : "%2C");
-            plain = at + 1;
-        }
+    iso_text_put_escaped(text, predicate.at, predicate.length, "%/,");
 }
 
 /* The namespace of a message: its key, 8 bytes, high ones first, or the member that one version

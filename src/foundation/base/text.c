@@ -58,6 +58,20 @@ void iso_text_put_unsigned(struct iso_text *text, uint64_t number)
     iso_text_put_bytes(text, at, (size_t)(end - at));
 }
 
+void iso_text_put_escaped(struct iso_text *text, const char *bytes, size_t length,
+                          const char *special)
+{
+    size_t plain = 0; /* from here on nothing is put yet */
+    for (size_t i = 0; i < length; i++) {
+        if (!bytes[i] || !strchr(special, bytes[i]))
+            continue;
+        iso_text_put_bytes(text, bytes + plain, i - plain);
+        iso_text_format(text, "%%%02X", (unsigned)bytes[i]);
+        plain = i + 1;
+    }
+    iso_text_put_bytes(text, bytes + plain, length - plain);
+}
+
 void iso_text_put_signed(struct iso_text *text, int64_t number)
 {
     if (number < 0)

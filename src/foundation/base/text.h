@@ -34,6 +34,9 @@ static inline void iso_text_put_bytes(struct iso_text *text, const void *bytes, 
 __attribute__((format(printf, 2, 3))) void iso_text_format(struct iso_text *text,
                                                            const char *format, ...);
 
+/* With `%` and two digits for each byte that `special`, of ASCII, has. */
+void iso_text_put_escaped(struct iso_text *text, const char *bytes, size_t length,
+                          const char *special);
 void iso_text_put_signed(struct iso_text *text, int64_t number);
 void iso_text_put_unsigned(struct iso_text *text, uint64_t number);
 

@@ -1,7 +1,6 @@
 #define _GNU_SOURCE
 #include "observe/catalog.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 
 #include "base/memory.h"
@@ -90,19 +89,6 @@ static void add_key(struct catalog_table *table, const char *numbers)
     }
 }
 
-/* As change streams' names of rows begin (values/row.h). */
-static size_t put_encoded(char *text, const char *name, const char *special)
-{
-    size_t used = 0;
-    for (; *name; name++)
-        if (strchr(special, *name))
-            used += (size_t)sprintf(text + used, "%%%02X", (unsigned)*name);
-        else
-            text[used++] = *name;
-    text[used] = '\0';
-    return used;
-}
-
 static struct catalog_table *add_table(struct catalog *catalog, char fields[FIELDS][256],
                                        const char *const *tables, uint32_t table_count)
 {
@@ -111,19 +97,20 @@ static struct catalog_table *add_table(struct catalog *catalog, char fields[FIEL
         return &catalog->tables[catalog->count - 1];
     ISO_GROW(catalog->tables, catalog->count, catalog->capacity);
     struct catalog_table *table = &catalog->tables[catalog->count++];
-    char full[2 * 3 * 256];
-    size_t schema = put_encoded(full, fields[SCHEMA], "%/,.");
-    full[schema] = '.';
-    put_encoded(full + schema + 1, fields[TABLE], "%/,");
+    struct iso_text full = {0}; /* as change streams' names of rows begin (values/row.h) */
+    iso_text_put_escaped(&full, fields[SCHEMA], strlen(fields[SCHEMA]), "%/,.");
+    iso_text_put(&full, ".");
+    iso_text_put_escaped(&full, fields[TABLE], strlen(fields[TABLE]), "%/,");
     *table = (struct catalog_table){.oid = oid,
                                     .schema = iso_copy_text(fields[SCHEMA], strlen(fields[SCHEMA])),
                                     .name = iso_copy_text(fields[TABLE], strlen(fields[TABLE])),
-                                    .full = iso_copy_text(full, strlen(full)),
+                                    .full = iso_copy_text(full.bytes, full.used),
                                     .hides_rows = *fields[HIDES] == 't',
                                     .is_plain = *fields[PLAIN] == 't',
                                     .keeps_keys = *fields[KEEPS] == 't',
                                     .generation = strtoull(fields[GENERATION], NULL, 10),
                                     .is_written_alone = *fields[ALONE] == 't'};
+    iso_text_release(&full);
     table->is_taken = *fields[TAKEN] == 't' && is_allowed(table, tables, table_count);
     add_key(table, fields[KEY]);
     return table;

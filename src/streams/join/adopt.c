@@ -178,8 +178,8 @@ static bool is_wanted(const struct adoption *adoption, uint32_t i, const struct 
 /* ---- the record's own operations ---- */
 
 /* A row of which the stream has no change, or, of the row itself, none but of its columns, was not
- * written. Nor was a cell that it has no change of, in a row that is there and that the record
- * wrote once more without it: it has what was found. */
+ * written. Nor, of net changes, was a cell that it has no change of, in a row that is there and
+ * that the record wrote once more without it: it has what was found. */
 static bool was_not_written(const struct adoption *adoption, uint32_t key)
 {
     struct iso_join *join = adoption->join;
@@ -190,9 +190,10 @@ static bool was_not_written(const struct adoption *adoption, uint32_t key)
     if (state->mark != adoption->mark)
         return true;
     const struct join_row *final = &join->rows.list[state->row];
-    return row == key ? final->flags & JOIN_ROW_UNTOUCHED
-                      : final->after != ISO_ABSENT && join->keys.list[key].mark != state->mark &&
-                            !join_tally_of(join, key)->writes;
+    return row == key
+               ? final->flags & JOIN_ROW_UNTOUCHED
+               : join->capability->net && final->after != ISO_ABSENT &&
+                     join->keys.list[key].mark != state->mark && !join_tally_of(join, key)->writes;
 }
 
 /* Whether the record has written the row and will again: net changes do not tell what stood there

@@ -67,6 +67,17 @@ static void a_cells_key_is_taken_apart_again(void **state)
     iso_text_release(&name);
 }
 
+static void special_bytes_are_escaped(void **state)
+{
+    (void)state;
+    struct iso_text text = {0};
+    iso_text_put_escaped(&text, "a.b/%c", 6, "%/,.");
+    assert_text(&text, "a%2Eb%2F%25c");
+    iso_text_put_escaped(&text, ".\0x", 3, "%/,");
+    assert_int_equal(text.used, strlen("a%2Eb%2F%25c") + 3);
+    iso_text_release(&text);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -74,6 +85,7 @@ int main(void)
         cmocka_unit_test(formats_more_than_there_is_room_for),
         cmocka_unit_test(compact_json_has_no_space_between_its_parts),
         cmocka_unit_test(a_cells_key_is_taken_apart_again),
+        cmocka_unit_test(special_bytes_are_escaped),
     };
     cmocka_set_message_output(CM_OUTPUT_TAP);
     return cmocka_run_group_tests(tests, NULL, NULL);

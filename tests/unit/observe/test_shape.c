@@ -53,6 +53,7 @@ static struct catalog *some_catalog(void)
     column(catalog, "20003", "app", "item", "t", "1", "k", "");
     column(catalog, "20004", "public", "v", "f", "1", "k", "");
     column(catalog, "20005", "public", "m", "t", "1", "k", "u");
+    column(catalog, "20006", "a.b", "c.d/e", "t", "1", "k", "");
     catalog_end(catalog);
     return catalog;
 }
@@ -208,6 +209,15 @@ static void what_is_large_is_opaque(void **state)
     iso_text_release(&sql);
 }
 
+static void rows_are_named_as_change_streams_name_them(void **state)
+{
+    (void)state;
+    struct catalog *catalog = some_catalog();
+    assert_string_equal(catalog_find(catalog, 20000)->full, "public.kv");
+    assert_string_equal(catalog_find(catalog, 20006)->full, "a%2Eb.c.d%2Fe");
+    catalog_release(catalog);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -215,6 +225,7 @@ int main(void)
         cmocka_unit_test(a_cast_of_a_users_makes_everything_opaque),
         cmocka_unit_test(without_a_catalog_nothing_is_known),
         cmocka_unit_test(what_is_large_is_opaque),
+        cmocka_unit_test(rows_are_named_as_change_streams_name_them),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
