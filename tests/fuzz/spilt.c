@@ -4,7 +4,7 @@
  *
  * An input's first byte says what it is. Even: a record. Odd: changes, of three bytes each (a place
  * in two, a value), to one that was written. Its other bits: of a key or of a segment, a register
- * or a list. */
+ * or a list; only registers have segments. */
 #include <stddef.h>
 
 #include "aion/memory/record.h"
@@ -93,8 +93,8 @@ static void write_record(const struct target *target, bool segment, struct recor
     if (segment) {
         const struct aion_entry *versions =
             aion_chunks_chunk(&target->shard->pool, &target->key->versions, 0, &count);
-        aion_segment_write(target->shard, target->key, SERIAL, versions, count, 10 * VERSIONS,
-                           &bytes);
+        aion_segment_write(target->shard, target->key, SERIAL, versions, count,
+                           versions[count - 1].time, &bytes);
     } else {
         aion_record_write(target->shard, target->key, &bytes);
     }
@@ -190,6 +190,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (!size || size > MOST_INPUT)
         return 0;
     uint8_t what = *data++;
+    if (what & SEGMENT)
+        what &= (uint8_t)~LIST;
     size--;
     if (what % 2) {
         record.size = written(what)->size;

@@ -236,24 +236,33 @@ static struct aion_entry take_entry(struct cursor *cursor, bool list)
     return entry;
 }
 
+/* The record is refused where `entry` is earlier than the last one: they were written in order. */
+static void append(struct cursor *cursor, struct aion_sorted_chunks *sorted_chunks,
+                   const struct aion_entry *entry)
+{
+    struct aion_pool *pool = &cursor->shard->pool;
+    if (sorted_chunks->count && aion_chunks_last(pool, sorted_chunks)->time > entry->time)
+        cursor->at = NULL;
+    else
+        aion_chunks_insert(pool, sorted_chunks, aion_chunks_end(pool, sorted_chunks), entry);
+}
+
 static void take_sorted_chunks(struct cursor *cursor, struct aion_sorted_chunks *sorted_chunks,
                                bool list)
 {
-    struct aion_pool *pool = &cursor->shard->pool;
     for (uint32_t left = take_count(cursor, ENTRY_LEAST); left && cursor->at; left--) {
         struct aion_entry entry = take_entry(cursor, list);
-        aion_chunks_insert(pool, sorted_chunks, aion_chunks_end(pool, sorted_chunks), &entry);
+        append(cursor, sorted_chunks, &entry);
     }
 }
 
 static void take_pages(struct cursor *cursor, struct aion_sorted_chunks *pages)
 {
-    struct aion_pool *pool = &cursor->shard->pool;
     for (uint32_t left = take_count(cursor, 2); left && cursor->at; left--) {
         struct aion_entry cut = {.time = take(cursor)};
         cut.start = cut.time;
         cut.detail = (uint32_t)take(cursor);
-        aion_chunks_insert(pool, pages, aion_chunks_end(pool, pages), &cut);
+        append(cursor, pages, &cut);
     }
 }
 
@@ -303,6 +312,8 @@ bool aion_record_read(struct iso_aion_shard *shard, struct aion_key *key, const 
         const struct aion_entry *newest = aion_chunks_last(&shard->pool, &key->versions);
         key->newest_time = newest->time;
         key->newest_value = newest->value;
+    } else if (key->cold && shard->cold.list[key->cold].pages.count) {
+        return false; /* versions behind the segments are never stored with them */
     }
     return cursor.at == cursor.end;
 }
