@@ -373,12 +373,21 @@ static void make_statement(struct tidb_world *world)
 
 /* ---- what clients do ---- */
 
-static void put_value(struct iso_text *text, const struct tidb_column *column, int value)
+/* Of a label its number, or its name. */
+static void put_value(struct tidb_world *world, struct iso_text *text,
+                      const struct tidb_column *column, int value)
 {
-    if (value < 0)
+    struct tidb_cell cell = {.type = column->type};
+    if (value < 0) {
         iso_text_put(text, "null");
-    else
-        iso_text_put_string(text, column->type->pool[value], strlen(column->type->pool[value]));
+        return;
+    }
+    const char *spelt = cell.text = column->type->pool[value];
+    if (tidb_is_label(&cell) && percent(world, 50)) {
+        spelt = tidb_label_of(&cell);
+        world->labels++;
+    }
+    iso_text_put_string(text, spelt, strlen(spelt));
 }
 
 /* Another value of the type; -1 is NULL. */
@@ -468,7 +477,7 @@ static void read_row(struct tidb_world *world, struct transaction *transaction, 
             if (world->lies && !own->is_touched && percent(world, 10))
                 lie(world, transaction, table, r, c, &value, seen.is_known[c]);
             iso_text_format(text, "%s\"%s\":", between, schema->columns[c].name);
-            put_value(text, &schema->columns[c], value);
+            put_value(world, text, &schema->columns[c], value);
             between = ",";
         }
         iso_text_put(text, "}");
@@ -542,7 +551,7 @@ static void write_row(struct tidb_world *world, struct transaction *transaction,
         if (!lists)
             continue;
         iso_text_format(text, "%s\"%s\":", between, schema->columns[c].name);
-        put_value(text, &schema->columns[c], own->values.of[c]);
+        put_value(world, text, &schema->columns[c], own->values.of[c]);
         between = ",";
     }
     iso_text_put(text, lists ? "}" : "");
