@@ -26,6 +26,7 @@ static void put_statement(struct observed *observed, enum question question, con
 {
     wire_put_statement(text, observed->world->shared->question_name, question_portal, sql);
     observed_push(observed, ENTRY_CLOSE, question);
+    observed_push(observed, ENTRY_CLOSE, question);
     observed_push(observed, ENTRY_PARSE, question);
     observed_push(observed, ENTRY_BIND, question);
     observed_push(observed, ENTRY_EXECUTE, question);

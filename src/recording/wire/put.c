@@ -43,7 +43,9 @@ static void put_close(struct iso_text *text, char what, const char *name)
 void wire_put_statement(struct iso_text *text, const char *name, const char *portal,
                         const char *query)
 {
-    put_close(text, 'S', name); /* one that failed is there still */
+    /* those of one that failed are there still, also where its transaction may be rolled back only */
+    put_close(text, 'P', portal);
+    put_close(text, 'S', name);
     size_t begun = wire_put_begin(text, 'P');
     wire_put_text(text, name);
     wire_put_text(text, query);

@@ -25,6 +25,15 @@ grep '^#' "$work/cancels"
 grep -q '^ok' "$work/cancels" && [ "$(metric questions_failed_total)" = 0 ]
 result $? "$(grep -o '[0-9]* transactions.*' "$work/cancels"), and none a question of the proxy's"
 
+# Questions that fail within a transaction, each one: who asks may not call what they ask for.
+psql -q -p "$direct" one -c "CREATE ROLE app LOGIN; GRANT SELECT ON kv TO app; REVOKE EXECUTE ON FUNCTION pg_current_snapshot FROM PUBLIC"
+failed=$(metric questions_failed_total)
+for level in "REPEATABLE READ" SERIALIZABLE; do
+    printf '%s;\n' "BEGIN ISOLATION LEVEL $level" "SELECT count(*) > 0 FROM kv" "SELECT 'goes on'" "SELECT count(*) FROM pg_cursors" COMMIT
+done | psql -qAt -p "$through" -U app one >"$work/refused" 2>&1
+[ "$(tr '\n' ' ' <"$work/refused")" = "t goes on 0 t goes on 0 " ] && [ "$(metric questions_failed_total)" -gt "$failed" ]
+result $? "$(($(metric questions_failed_total) - failed)) questions failed, and nothing of their transactions" || sed 's/^/# /' "$work/refused"
+
 # A transaction that waits for a safe snapshot waits with its first statement that needs one, and not for a question before it.
 psql -qAt -p "$direct" two >"$work/writer" 2>&1 <<'END' &
 BEGIN ISOLATION LEVEL SERIALIZABLE;

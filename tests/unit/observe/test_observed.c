@@ -18,7 +18,7 @@ struct talk {
     char asked[16];    /* types of the messages of the last questions */
 };
 
-/* Q a statement (CPBECC), S a Sync. */
+/* Q a statement (CCPBECC), S a Sync. */
 static void note_question(struct talk *talk, const struct iso_text *question)
 {
     size_t count = 0;
@@ -100,17 +100,23 @@ static void completes(struct talk *talk, const char *tag, const char *status)
         server(talk, 'Z', status, 1);
 }
 
-static void own(struct talk *talk, uint16_t count, const char *const *values)
+/* A portal and a statement. */
+static void closed(struct talk *talk)
 {
     assert_false(server(talk, '3', "", 0));
+    assert_false(server(talk, '3', "", 0));
+}
+
+static void own(struct talk *talk, uint16_t count, const char *const *values)
+{
+    closed(talk);
     assert_false(server(talk, '1', "", 0));
     assert_true(server(talk, 'N', "", 0)); /* a notice is the client's */
     assert_false(server(talk, '2', "", 0));
     if (values)
         row(talk, count, values);
     assert_false(server(talk, 'C', "SELECT 1", 9));
-    assert_false(server(talk, '3', "", 0));
-    assert_false(server(talk, '3', "", 0));
+    closed(talk);
 }
 
 /* A question alone: without a timeout of the client's. */
@@ -193,7 +199,7 @@ static void begin(struct talk *talk)
     /* public.kv (k int primary key, v int), and the same table once more under another name */
     assert_string_equal(talk->asked, "QQS");
     own(talk, 1, (const char *const[]){"0"});
-    assert_false(server(talk, '3', "", 0));
+    closed(talk);
     assert_false(server(talk, '1', "", 0));
     assert_false(server(talk, '2', "", 0));
     generation(talk);
@@ -201,8 +207,7 @@ static void begin(struct talk *talk)
     column(talk, "20000", "kv", "t", "2", "v", "1");
     column(talk, "20001", "seen", "f", "1", "k", "");
     assert_false(server(talk, 'C', "SELECT 3", 9));
-    assert_false(server(talk, '3', "", 0));
-    assert_false(server(talk, '3', "", 0));
+    closed(talk);
     *talk->asked = 0;
     assert_false(server(talk, 'Z', "I", 1));
     assert_string_equal(talk->asked, "");
@@ -334,7 +339,7 @@ static void a_question_that_fails_is_nobodys_trouble(void **state)
     selects(&talk, "SELECT k, v FROM kv WHERE k = 7", "7", "5", "T");
     asks(&talk, "SELECT k, v FROM kv WHERE k = 8");
     guards(&talk, 1);
-    assert_false(server(&talk, '3', "", 0));
+    closed(&talk);
     assert_false(server(&talk, '1', "", 0));
     assert_false(server(&talk, '2', "", 0));
     assert_false(server(&talk, 'E', "SERROR\0C57014\0\0", 15));
@@ -626,7 +631,7 @@ static void an_answer_that_ends_too_early_ends_the_observing(void **state)
     connects(&talk);
     assert_string_equal(talk.asked, "QQS");
     own(&talk, 1, (const char *const[]){"0"});
-    assert_false(server(&talk, '3', "", 0));
+    closed(&talk);
     assert_false(server(&talk, '1', "", 0));
     assert_false(server(&talk, '2', "", 0));
     assert_false(server(&talk, 'Z', "I", 1));
