@@ -188,16 +188,17 @@ static void end_write(struct observed *observed, const char *tag)
     uint64_t rows = rows_of(tag);
     const struct written *written = &observed->running.written;
     struct reading *reading = &observed->running.reading;
-    bool is_listed = rows == 0;
+    /* a portal's tags count the rows that each Execute gave; the first one wrote them all */
+    bool is_told = *tag && observed->running.starts, is_listed = is_told && rows == 0;
     observed->transaction.writes++;
     observed->transaction.may_write = true;
     if (observed->transaction.state != TRANSACTION_OPEN)
         return;
     if (reading->mode != READING_NOTHING) {
-        is_listed = !reading->failed && reading->operations == rows && observed->running.starts;
+        is_listed = is_told && !reading->failed && reading->operations == rows;
         if (!is_listed)
             iso_recorder_rollback_to(observed->session, observed->running.mark);
-    } else if (rows == 1 && written_key(&observed->running.input, written, key, sizeof key)) {
+    } else if (is_told && rows == 1 && written_key(&observed->running.input, written, key, sizeof key)) {
         is_listed = true;
         if (written->deletes)
             iso_recorder_delete(observed->session, key);
