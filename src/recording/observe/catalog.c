@@ -163,7 +163,8 @@ bool catalog_add(struct catalog *catalog, struct wire_cursor row, const char *co
     *column =
         (struct catalog_column){.number = (int16_t)atoi(fields[NUMBER]),
                                 .type = (uint32_t)strtoul(fields[TYPE], NULL, 10),
-                                .compares_bytes = *fields[COMPARES] == 't',
+                                .compares_bytes = *fields[COMPARES] != 'f',
+                                .has_own_order = *fields[COMPARES] == 'e',
                                 .type_class = *fields[CLASS] ? *fields[CLASS] : ' ',
                                 .most = (uint32_t)strtoul(fields[MOST], NULL, 10),
                                 .name = iso_copy_text(fields[COLUMN], strlen(fields[COLUMN]))};

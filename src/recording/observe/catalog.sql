@@ -165,7 +165,8 @@ SELECT c.oid, n.nspname, c.relname,
         OR NOT EXISTS (SELECT 1 FROM pg_catalog.pg_publication))
     AND c.oid NOT IN {LACKING},
     c.relrowsecurity, a.attnum, a.attname, a.atttypid, i.key,
-    coalesce(o.collisdeterministic, true),
+    CASE WHEN NOT o.collisdeterministic THEN 'f' WHEN o.collprovider <> 'd' AND o.collcollate IS DISTINCT FROM 'C'
+        AND o.collcollate IS DISTINCT FROM 'POSIX' THEN 'e' ELSE 't' END,
     NOT c.relhasrules AND NOT c.relrowsecurity AND c.oid NOT IN {NOT_ALONE},
     c.relkind IN ('r', 'p', 'm', 'v', 'S') AND (c.oid < 16384 OR c.oid NOT IN {NOT_PLAIN}),
     CASE WHEN a.atttypid < 16384 THEN '' WHEN y.typtype = 'e' THEN 'e' ELSE 'u' END,
@@ -185,11 +186,11 @@ LEFT JOIN pg_catalog.pg_collation o ON o.oid = a.attcollation
 WHERE c.relkind IN ('r', 'p', 'v', 'm', 'f', 'S') AND pg_catalog.left(n.nspname, 8) <> 'pg_temp_'
     AND n.nspname <> 'pg_toast' AND pg_catalog.pg_current_snapshot() IS NOT NULL
 UNION ALL
-SELECT 0, kind, name, pg_catalog.bool_or(own), false, 0, '', 0, '', false, false, false, '', 0,
+SELECT 0, kind, name, pg_catalog.bool_or(own), false, 0, '', 0, '', '', false, false, '', 0,
     false, 0
 FROM {SHADOWS} GROUP BY kind, name
 UNION ALL
-SELECT 0, 'g', '', false, false, 0, '', 0, '', false, false, false, '', 0, false, sum
+SELECT 0, 'g', '', false, false, 0, '', 0, '', '', false, false, '', 0, false, sum
 FROM g WHERE relation = 0 ORDER BY 1, 6
 
 -- Whether this transaction may have written to them, or another of this session within the last

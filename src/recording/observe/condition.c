@@ -129,7 +129,8 @@ static bool put_test(const struct asking *asking, struct iso_text *text, const P
             struct value value = reading_value_of(asking->input, other);
             if (value.kind == VALUE_NULL && other->node_case == PG_QUERY__NODE__NODE_A_CONST)
                 return false; /* with transform_null_equals it is IS NULL */
-            if (!put_column(asking, text, is_turned ? test->rexpr : test->lexpr, &column))
+            if (!put_column(asking, text, is_turned ? test->rexpr : test->lexpr, &column) ||
+                (column->has_own_order && strpbrk(name, "<>") && strcmp(name, "<>") != 0))
                 return false;
             iso_text_format(text, " %s ", turned[i][is_turned]);
             return put_value(asking->input, text, &value, column);
@@ -146,7 +147,7 @@ static bool put_test(const struct asking *asking, struct iso_text *text, const P
     case PG_QUERY__A__EXPR__KIND__AEXPR_NOT_BETWEEN:
         iso_text_put(text, test->kind == PG_QUERY__A__EXPR__KIND__AEXPR_BETWEEN ? " BETWEEN"
                                                                                 : " NOT BETWEEN");
-        return put_between(asking, text, test->rexpr, column);
+        return !column->has_own_order && put_between(asking, text, test->rexpr, column);
     case PG_QUERY__A__EXPR__KIND__AEXPR_LIKE: {
         struct value value = reading_value_of(asking->input, test->rexpr);
         iso_text_put(text, strcmp(name, "~~") ? " NOT LIKE " : " LIKE ");

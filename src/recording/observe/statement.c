@@ -198,7 +198,8 @@ static void end_write(struct observed *observed, const char *tag)
         is_listed = is_told && !reading->failed && reading->operations == rows;
         if (!is_listed)
             iso_recorder_rollback_to(observed->session, observed->running.mark);
-    } else if (is_told && rows == 1 && written_key(&observed->running.input, written, key, sizeof key)) {
+    } else if (is_told && rows == 1 &&
+               written_key(&observed->running.input, written, key, sizeof key)) {
         is_listed = true;
         if (written->deletes)
             iso_recorder_delete(observed->session, key);

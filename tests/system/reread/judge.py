@@ -68,7 +68,7 @@ def as_readers_compare(kind):
 
 
 def row_name(name, table, row):
-    return encode(name) + "/" + ",".join(encode(row.get(k) or "") for k in table.key)
+    return name + "/" + ",".join(encode(row.get(k) or "") for k in table.key)
 
 
 class Judge:
@@ -88,7 +88,7 @@ class Judge:
 
     def read(self, op, state):
         name, _, key = op["row"].rpartition("/")
-        table = state.table(decode(name))
+        table = state.table(name)
         if table is None:
             return self.missing(name)
         if not table.key:
@@ -102,11 +102,10 @@ class Judge:
 
     def missing(self, name):
         """A table that no state has: there is none, or it is too large to be read again each time."""
-        name = decode(name)
         if name not in self.large:
             self.large[name] = bool(self.side.ask_with(
                 "SELECT FROM pg_class c JOIN pg_namespace n ON n.oid = relnamespace WHERE nspname = $1 AND relname = $2 "
-                "AND pg_relation_size(c.oid) > 65536", name.split(".", 1)))
+                "AND pg_relation_size(c.oid) > 65536", [decode(part) for part in name.split(".", 1)]))
         self.unread += self.large[name]
         return None if self.large[name] else "no such table: %s" % name
 
@@ -121,9 +120,10 @@ class Judge:
         return None
 
     def query(self, op, state):
-        table = state.table(decode(op["table"]))
+        name = op["table"].replace("#", "%23")  # where no row follows it
+        table = state.table(name)
         if table is None:
-            return self.missing(op["table"])
+            return self.missing(name)
         first = None
         for exact in (True, False):
             keys, why = self.matching(table, op, exact)
@@ -297,7 +297,7 @@ class Judge:
     def made(op, batch, t):
         """A row that the record says was written, against its version."""
         name, _, key = (op.get("row") or op["k"]).rpartition("/")
-        table = batch.after and batch.after.table(decode(name))
+        table = batch.after and batch.after.table(name)
         if table is None:
             return "a write to no table: %s" % name
         row = table.rows.get(key)
@@ -305,7 +305,7 @@ class Judge:
             return None if row is None else "deleted, and there: %s/%s" % (name, key)
         if row is None:
             return "written, and absent: %s/%s" % (name, key)
-        before = batch.before and batch.before.table(decode(name))
+        before = batch.before and batch.before.table(name)
         was = before and before.rows.get(key)
         if t.xid is None or row[1] < int(t.xid) % 2**32 or (was and was[0] == row[0]):
             return "written, and as before: %s/%s" % (name, key)

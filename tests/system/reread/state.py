@@ -9,9 +9,17 @@ import json
 PINNED = """SET search_path = pg_catalog SET timezone = 'UTC' SET datestyle = 'ISO, YMD' SET intervalstyle = 'postgres'
   SET extra_float_digits = 1 SET bytea_output = 'hex' SET xmlbinary = base64 SET statement_timeout = 0 SET lc_monetary = 'C'"""
 
+
+def escaped(column, *more):
+    """An expression for a part of a table's name as records have it."""
+    for one in ("%", "/", ",", "#", *more):
+        column = "replace(%s, '%s', '%%%02X')" % (column, one, ord(one))
+    return column
+
+
 # The tables: relations with rows of their own, and partitioned ones in place of their partitions.
 LAYOUT = r"""
-SELECT coalesce(json_object_agg(name, layout), '{}') FROM (SELECT n.nspname || '.' || c.relname AS name, json_build_object(
+SELECT coalesce(json_object_agg(name, layout), '{}') FROM (SELECT """ + escaped("n.nspname", ".") + " || '.' || " + escaped("c.relname") + r""" AS name, json_build_object(
     'key', (SELECT json_agg(a.attname ORDER BY k.place) FROM pg_index i, unnest(i.indkey::int2[]) WITH ORDINALITY k(number, place),
         pg_attribute a WHERE i.indrelid = c.oid AND i.indisprimary AND k.place <= i.indnkeyatts AND a.attrelid = c.oid
         AND a.attnum = k.number),
@@ -94,8 +102,12 @@ def encode(part):
     return part.replace("%", "%25").replace("/", "%2F").replace(",", "%2C").replace("#", "%23")
 
 
+def name_of(schema, table):
+    return encode(schema).replace(".", "%2E") + "." + encode(table)
+
+
 def decode(part):
-    return part.replace("%2C", ",").replace("%2F", "/").replace("%23", "#").replace("%25", "%")
+    return part.replace("%2C", ",").replace("%2F", "/").replace("%23", "#").replace("%2E", ".").replace("%25", "%")
 
 
 class Table:

@@ -1,6 +1,8 @@
 """The logical stream of a database: what each committed transaction changed."""
 import struct
 
+from state import name_of
+
 SLOT, PUBLICATION = "reread", "reread"
 
 
@@ -34,8 +36,8 @@ class Stream:
             end = rest.index(b"\0", at + 1)
             columns.append(rest[at + 1:end].decode())
             at = end + 9
-        self.relations[struct.unpack_from("!I", data, 1)[0]] = ((schema or b"pg_catalog").decode()
-            + "." + name.decode(), columns)
+        self.relations[struct.unpack_from("!I", data, 1)[0]] = (
+            name_of((schema or b"pg_catalog").decode(), name.decode()), columns)
 
 
 def changed(data, columns):
