@@ -14,7 +14,7 @@
 #include "proxy/loop_private.h"
 #include "wire/offer.h"
 
-enum { EVENTS = 128, ACCEPTS = 64, READS = 8, ROUND_MS = 1000 };
+enum { EVENTS = 128, ACCEPTS = 64, ROUND_MS = 1000 };
 enum {
     SILENT_SECONDS = 60, /* what a server gives a client for its first messages, too */
     IDLE_SECONDS = 1,
@@ -123,11 +123,12 @@ static void reach_end(struct loop *loop, struct session *session, struct link *l
         loop_end_session(loop, session);
 }
 
+/* Once in a round, and what TLS has of it already: a client that sends much at once is to get the
+ * server's error between. */
 static void read_link(struct loop *loop, struct session *session, struct link *link)
 {
     bool is_client = link == &session->client;
-    for (int i = 0; (i < READS || (link->tls && SSL_pending(link->tls))) && !session->is_dead;
-         i++) {
+    do {
         if (is_client ? !reads_client(session) : !reads_server(session))
             return;
         size_t held = is_client ? unhold(loop, session) : 0, got;
@@ -147,9 +148,7 @@ static void read_link(struct loop *loop, struct session *session, struct link *l
             take_server(loop, session, got);
         if (!session->is_dead)
             loop_look_whether_over(loop, session);
-        if (got < LOOP_READ && !link->tls)
-            return; /* that was all */
-    }
+    } while (!session->is_dead && link->tls && SSL_pending(link->tls));
 }
 
 /* ---- events ---- */
