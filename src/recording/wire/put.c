@@ -43,7 +43,7 @@ static void put_close(struct iso_text *text, char what, const char *name)
 void wire_put_statement(struct iso_text *text, const char *name, const char *portal,
                         const char *query)
 {
-    /* those of one that failed are there still, also where its transaction may be rolled back only */
+    /* those of one that failed are there still, where its transaction has failed with it */
     put_close(text, 'P', portal);
     put_close(text, 'S', name);
     size_t begun = wire_put_begin(text, 'P');
