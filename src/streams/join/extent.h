@@ -37,6 +37,11 @@
  * record lists and that have no row; where it leaves that to the stream, all keys of the
  * collections that END counts more of (join_lose). It accuses nobody, and the verdict names it.
  *
+ * Without ENDs, a transaction that stands where not every partition has gone on may be incomplete:
+ * of each partition that is the last one. Where a record lists what it wrote, and all of that came,
+ * it is whole. Of one that is not, a key is unsure whose own partition has not gone on, and who
+ * sees it and differs there waits; all other keys are sure.
+ *
  * Threads: those of the join. Cost: a snapshot's reach is a walk over the xids that it sees beyond
  * the extent.
  */
@@ -59,6 +64,11 @@ struct join_missing {
     bool wrote; /* its record says so, or rows of it came; else it may have */
 };
 
+/* A commit of which, without ENDs, more rows may be on their way. */
+struct join_partial {
+    uint64_t cts, position; /* as it was counted; in the log */
+};
+
 /* A channel sends commits in the order of their timestamps: a part of an input, a tablet or a
  * predicate. */
 struct join_channel {
@@ -78,6 +88,8 @@ struct join_extent {
     uint64_t floor;             /* xids below it had ended before the stream began; 0: not known */
     struct join_missing *missing; /* when closed, by xid */
     uint32_t missing_count, missing_capacity;
+    struct join_partial *partial; /* PostgreSQL, when closed */
+    uint32_t partial_count, partial_capacity;
 };
 
 void join_extent_init(struct join_extent *extent);
@@ -92,6 +104,10 @@ void join_extent_pass_end(struct iso_join *join, uint64_t position);
 
 /* A transaction of the stream has no moment: where its rows' keys changed nobody knows. */
 void join_extent_misplace(struct iso_join *join, const struct join_transaction *transaction);
+
+/* PostgreSQL: the transaction got its place; `record` is its client's, or ISO_NONE. */
+void join_extent_place(struct iso_join *join, const struct join_transaction *transaction,
+                       uint32_t record, uint64_t cts);
 
 /* Nothing more arrives, and nothing at or below the timestamp is missing: TiCDC. */
 void join_extent_close_at(struct iso_join *join, uint64_t whole);

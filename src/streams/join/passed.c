@@ -16,6 +16,7 @@ void join_extent_release(struct join_extent *extent)
     iso_history_release(&extent->reached);
     join_map_release(&extent->by_channel);
     iso_free(extent->missing);
+    iso_free(extent->partial);
     iso_free(extent->channels);
 }
 
@@ -121,11 +122,35 @@ static bool is_misplaced(const struct iso_join *join, uint32_t key)
                                join->tables.list[join->keys.list[key].of_table].is_misplaced);
 }
 
+void join_extent_place(struct iso_join *join, const struct join_transaction *transaction,
+                       uint32_t record, uint64_t cts)
+{
+    struct join_extent *extent = &join->extent;
+    bool lists = record != ISO_NONE && !(join->records.list[record].flags & JOIN_RECORD_TAKES);
+    if (!extent->closed || lists || transaction->flags & JOIN_COMPLETE)
+        return;
+    ISO_GROW(extent->partial, extent->partial_count, extent->partial_capacity);
+    extent->partial[extent->partial_count++] = (struct join_partial){cts, transaction->position};
+}
+
+/* Whether no commit up to the position may lack a row of the key. */
+static bool is_whole_at(const struct iso_join *join, uint32_t key, uint64_t position)
+{
+    const struct join_extent *extent = &join->extent;
+    uint64_t sure = extent->partial_count ? sure_of(join, key) : UINT64_MAX;
+    bool whole = true;
+    for (uint32_t i = 0; i < extent->partial_count && whole; i++)
+        whole = extent->partial[i].cts > position || extent->partial[i].position <= sure;
+    return whole;
+}
+
 bool join_extent_is_sure(const struct iso_join *join, uint32_t key, uint64_t position)
 {
     if (is_misplaced(join, key))
         return false;
-    return !join->extent.closed || join->positions.active || position <= sure_of(join, key);
+    if (join->positions.active)
+        return is_whole_at(join, key, position);
+    return !join->extent.closed || position <= sure_of(join, key);
 }
 
 /* ---- the end ---- */

@@ -412,8 +412,11 @@ static void place_commit(struct iso_join *join, const struct join_commit *commit
         return;
     }
     uint64_t cts = commit_position(join, commit);
-    if (commit->transaction != ISO_NONE)
-        join_emit_respelt(join, &join->open.list[commit->transaction]);
+    if (commit->transaction != ISO_NONE) {
+        const struct join_transaction *transaction = &join->open.list[commit->transaction];
+        join_extent_place(join, transaction, commit->record, cts);
+        join_emit_respelt(join, transaction);
+    }
     if (commit->record == ISO_NONE) {
         join_find_again(join, &join->open.list[commit->transaction], ISO_NONE);
         join_emit_foreign(join, &join->open.list[commit->transaction], cts);
