@@ -369,7 +369,10 @@ static void check_done(struct iso_join *join, uint32_t number)
     if (!(record->flags & JOIN_RECORD_GIVEN))
         join_emit_placed(join, number);
     record->flags |= JOIN_RECORD_GIVEN;
-    join_forget_record(join, number);
+    if (record->flags & JOIN_RECORD_MISSING)
+        record->flags |= JOIN_RECORD_BEYOND;
+    else
+        join_forget_record(join, number);
 }
 
 /* The engine has a record of unknown outcome that had no snapshot. */

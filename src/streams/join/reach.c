@@ -123,7 +123,8 @@ static void find_missing(struct iso_join *join)
         if (!is_missing(join, record))
             continue;
         bool wrote = says_writes(join, record);
-        record->flags |= wrote && record->status == ISO_COMMITTED ? JOIN_RECORD_BEYOND : 0;
+        if (record->status == ISO_COMMITTED)
+            record->flags |= wrote ? JOIN_RECORD_BEYOND : JOIN_RECORD_MISSING;
         add_missing(extent, record->xid, wrote);
     }
     for (uint32_t i = join->open.oldest; i != ISO_NONE; i = join->open.list[i].newer)

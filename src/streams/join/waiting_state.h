@@ -102,6 +102,9 @@ struct join_transaction {
 /* its snapshot may lack a commit that stands at its LSN (position.c): its reads are not judged */
 #define JOIN_RECORD_UNSURE 0x2000u
 
+/* nothing more arrives, and it may have written: it is judged, and waits (extent.h) */
+#define JOIN_RECORD_MISSING 0x4000u
+
 enum { JOIN_RECORD_IDENTITIES = 3 };
 
 struct join_record {
