@@ -68,6 +68,12 @@ static const struct pending pending[] = {
     {"yugabyte", OF(LOST_ROW)},
 };
 
+/* Streams that were judged wrongly once. */
+static const struct {
+    const char *format;
+    uint64_t seed;
+} judged_wrongly[] = {{"debezium-no-metadata", 40000096}, {"debezium-no-metadata", 40000765}};
+
 /* A message on its way. */
 struct parcel {
     struct iso_message message;
@@ -1004,6 +1010,15 @@ static void tell_pending(const struct cell_format *format)
             printf("# skipped: TODO %s: %s\n", format->name, damage_names[d]);
 }
 
+static bool try(struct stream *stream, struct worst *worst, uint64_t seed)
+{
+    bool good = run(stream, seed);
+    if (!good)
+        note(worst, stream, seed);
+    release(stream);
+    return good;
+}
+
 static bool run_format(const struct cell_format *format, const char *only, bool all_of_them,
                        uint64_t streams, uint64_t seed, uint64_t reports)
 {
@@ -1015,13 +1030,11 @@ static bool run_format(const struct cell_format *format, const char *only, bool 
     stream->all_of_them = all_of_them;
     if (!all_of_them && !only)
         tell_pending(format);
-    for (uint64_t i = 0; i < streams; i++) {
-        if (!run(stream, seed + i)) {
-            failed++;
-            note(&worst, stream, seed + i);
-        }
-        release(stream);
-    }
+    for (size_t i = 0; i < sizeof judged_wrongly / sizeof *judged_wrongly; i++)
+        if (!only && !strcmp(format->name, judged_wrongly[i].format))
+            failed += !try(stream, &worst, judged_wrongly[i].seed);
+    for (uint64_t i = 0; i < streams; i++)
+        failed += !try(stream, &worst, seed + i);
     for (uint32_t i = 0; i < worst.count && i < reports; i++) {
         run(stream, worst.list[i].seed);
         report(stream, worst.list[i].seed, worst.list[i].count);
