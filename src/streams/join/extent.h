@@ -38,8 +38,8 @@
  * collections that END counts more of (join_lose). It accuses nobody, and the verdict names it.
  *
  * A record that gives its xid and says nothing of writes may have written, or locked a row. Where
- * nothing of it came, and no snapshot that was reached saw it end, its reads are judged, who sees it
- * is beyond, and it waits itself.
+ * nothing of it came, and no snapshot that was reached saw it end, its reads are judged, who sees
+ * it is beyond, and it waits itself.
  *
  * Without ENDs, a transaction that stands where not every partition has gone on may be incomplete:
  * of each partition that is the last one. Where a record lists what it wrote, and all of that came,
