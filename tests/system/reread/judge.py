@@ -284,7 +284,7 @@ class Judge:
                     yield ("nothing was read", op, None)
 
     def in_batch(self, op, batch, t):
-        if op["t"] in "wd" and not batch.errors and (t.status != "aborted" or len(batch.texts) == 1):
+        if op["t"] in "wd" and not batch.errors and len(batch.texts) == 1:
             return self.made(op, batch, t)
         if batch.errors and (len(batch.texts) > 1 or op["t"] in "wd"):
             return None  # what ran before the statement that failed, nobody saw
