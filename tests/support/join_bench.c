@@ -136,6 +136,7 @@ void join_bench_end(struct join_bench *bench, uint32_t xid, uint32_t count, uint
                               .flags = ISO_EVENT_HAS_COUNT,
                               .count = count,
                               .position = {0, lsn},
+                              .time = bench->time,
                               .source = ISO_ABSENT,
                               .table = ISO_ABSENT,
                               .key = ISO_ABSENT};

@@ -17,7 +17,7 @@ struct join_bench {
     struct iso_history block;
     struct iso_native native;
     struct iso_text text;
-    uint64_t now, offset;
+    uint64_t now, offset, time; /* time: of commits, as ENDs say */
     uint32_t input;
 };
 

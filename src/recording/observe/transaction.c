@@ -36,8 +36,8 @@ static void let_first_go(struct observed *observed, enum observe_verdict verdict
 }
 
 /* What was recorded is right if nothing changed in the catalog since it was read: which is asked
- * later, for many records at once. A record that lists nothing and leaves its writes to the stream
- * is right anyway, and waits only for its turn. */
+ * later, for many records at once. A record that lists nothing is right anyway, and waits only for
+ * its turn: what its transaction wrote, if it did, the stream has by an xid. */
 static void wait_for_confirmation(struct observed *observed, bool has_claims)
 {
     struct waiting *waiting = &observed->waiting;
@@ -100,9 +100,7 @@ void observed_end_transaction(struct observed *observed, enum outcome outcome)
             iso_recorder_abort(observed->session);
         else
             iso_recorder_unknown(observed->session);
-        bool says_reader =
-            outcome == OUTCOME_COMMITTED && !transaction->xid_known && transaction->statements;
-        wait_for_confirmation(observed, has_operations || says_reader);
+        wait_for_confirmation(observed, has_operations);
     }
     if (transaction->sets)
         observed->settings.spelling.keeps_floats =

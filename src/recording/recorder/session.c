@@ -101,6 +101,7 @@ void iso_recorder_begin(struct iso_recorder_session *session)
     clear_text(&session->snapshot);
     clear_text(&session->xid);
     session->has_sts = session->has_cts = session->writes_from_stream = session->given = false;
+    session->lists_writes = false;
     session->query = (struct recorder_query){0};
     session->open = true;
     if (!session->held.used)
@@ -242,6 +243,7 @@ struct recorder_text *recorder_start(struct iso_recorder_session *session, char 
     if (!session || !session->open)
         return NULL;
     recorder_drop_query(session);
+    session->lists_writes |= type != 'r' && type != 'q';
     struct recorder_text *record = &session->record;
     bool first = record->used && record->bytes[record->used - 1] == '[';
     char start[] = ",{\"t\":\"?\",\"";
@@ -384,6 +386,13 @@ const char *iso_recorder_in_band(struct iso_recorder_session *session)
     return record->bytes;
 }
 
+/* Whether it may be said to have done nothing that it lists: a change stream knows what it wrote
+ * by its xid, or nothing of it. */
+static bool may_be_bare(const struct iso_recorder_session *session, const char *status)
+{
+    return session->xid.used || !session->lists_writes || !strcmp(status, "aborted");
+}
+
 static enum recorder_fate hold(struct iso_recorder_session *session, const char *status)
 {
     struct recorder_text *record = &session->record, *held = &session->held, *bare = &session->bare;
@@ -393,9 +402,9 @@ static enum recorder_fate hold(struct iso_recorder_session *session, const char 
         return RECORDER_FULL;
     const size_t held_before = held->used, bare_before = bare->used;
     recorder_put_bytes(held, record->bytes, record->used);
-    if (session->xid.used) { /* else nobody asked whether it wrote */
+    if (may_be_bare(session, status)) {
         recorder_put_bytes(bare, record->bytes, session->operations);
-        finish_record(session, bare, true, status);
+        finish_record(session, bare, session->xid.used, status);
     }
     recorder_put(bare, "\n");
     if (held->failed || bare->failed) { /* both keep the same records */

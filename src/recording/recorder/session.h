@@ -41,7 +41,7 @@ struct iso_recorder_session {
     uint64_t sno;
     uint64_t sts, cts;
     bool has_sts, has_cts, writes_from_stream;
-    bool holds;
+    bool holds, lists_writes;
     bool is_told; /* that its records are counted */
     struct recorder_text held,
         bare; /* whole lines that wait, and the same without operations: empty ones are left out */

@@ -120,7 +120,6 @@ static void archive_positions(struct iso_archive *archive, struct join_positions
     ISO_ARCHIVE_AS(archive, "places->position", positions->position);
     ISO_ARCHIVE_VALUE(archive, positions->base);
     ISO_ARCHIVE_VALUE(archive, positions->uncounted);
-    ISO_ARCHIVE_AS(archive, "places->delivered", positions->delivered);
     ISO_ARCHIVE_AS(archive, "places->clients", positions->clients);
     ISO_ARCHIVE_AS(archive, "places->reference", positions->reference);
     ISO_ARCHIVE_AS(archive, "places->active", positions->active);
@@ -214,6 +213,8 @@ void iso_join_archive(struct iso_archive *archive, struct iso_join *join)
     archive_positions(archive, &join->positions);
     iso_history_archive(archive, &join->extent.reached);
     ISO_ARCHIVE_VALUE(archive, join->extent.delivered);
+    iso_stairs_archive(archive, &join->extent.over);
+    ISO_ARCHIVE_VALUE(archive, join->extent.latest);
     ISO_ARCHIVE_VALUE(archive, join->extent.floor);
     ISO_ARCHIVE_VALUE(archive, join->extent.sure);
     ISO_ARCHIVE_ANY(archive, "channels", ISO_ARCHIVE_HEAP, join->extent.channels,

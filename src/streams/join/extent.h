@@ -4,13 +4,15 @@
  * A change stream is delivered in the order of its commits, so what is whole is a *position*, by
  * each source's own measure:
  *
- *     PostgreSQL    a snapshot: the largest that a delivered transaction had, or that ends before a
- *                   delivered transaction's xid. What it saw committed stands in the log before
- *                   that transaction, so it was delivered before; what it saw end without that is
- *                   no commit of this stream: it aborted, is another database's, or touched no
- *                   table that is covered. That a snapshot does not see a delivered transaction
- *                   proves less: commits stand in the log in another order than they become
- *                   visible.
+ *     PostgreSQL    a snapshot: the largest that a delivered transaction had. What it saw committed
+ *                   stands in the log before that transaction, so it was delivered before; what it
+ *                   saw end without that is no commit of this stream: it aborted, is another
+ *                   database's, or touched no table that is covered. That a snapshot does not see a
+ *                   delivered transaction, even that it ends before its xid, proves less: a
+ *                   transaction stands in the log before others see it, and one that commits
+ *                   meanwhile may be seen first. But none lasts longer than the grace: where the
+ *                   END of one arrived that committed so much later, the snapshot was taken before
+ *                   that, and what it saw stands before it
  *     binlog        a place in the log: that of the last END, or, without ENDs, what all partitions
  *                   have passed
  *     in-band       a record's timestamp: the largest whose transaction came whole
@@ -52,6 +54,7 @@
 #ifndef ISO_JOIN_EXTENT_H
 #define ISO_JOIN_EXTENT_H
 
+#include "base/stairs.h"
 #include "values/source.h"
 #include "join/map.h"
 
@@ -89,6 +92,9 @@ struct join_extent {
     struct join_map by_channel;
     struct iso_history reached; /* PostgreSQL: at most one snapshot */
     uint64_t delivered;         /* the largest xid of a transaction that was delivered */
+    struct iso_stairs over;     /* the largest xid whose END arrived, by times of commits; reached:
+                                   that is surely over, as others committed later than the grace */
+    uint64_t latest;            /* the latest of these times */
     uint64_t floor;             /* xids below it had ended before the stream began; 0: not known */
     struct join_missing *missing; /* when closed, by xid */
     uint32_t missing_count, missing_capacity;
@@ -136,6 +142,12 @@ void join_extent_note(struct iso_join *join, const struct iso_snapshot *snapshot
 /* A transaction of the stream was delivered, up to its commit; `record` is what its client said, or
  * ISO_NONE. */
 void join_extent_deliver(struct iso_join *join, uint64_t xid, uint32_t record);
+
+/* END of a transaction arrived, and says when it committed, in milliseconds; 0: it does not. */
+void join_extent_note_end(struct iso_join *join, uint64_t xid, uint64_t committed);
+
+/* Goes through the snapshots that wait; returns up to which xid everything has an outcome. */
+uint64_t join_extent_whole_below(struct iso_join *join);
 
 /* Whether the xid has an outcome, and a commit of it was delivered. */
 bool join_extent_has(const struct iso_join *join, uint64_t xid);

@@ -88,6 +88,7 @@ struct iso_join_options {
     bool keep_joined; /* fills `joined` of the output */
     enum iso_join_markers markers;
     uint64_t patience_ms;   /* what has waited so long is finished as it stands; 0: never */
+    uint64_t grace_ms;      /* no transaction lasts longer; 0: nothing is known of that */
     uint64_t waiting_limit; /* rows that may wait; 0: any number */
 };
 

@@ -288,6 +288,8 @@ void join_take_end(struct iso_join *join, const struct iso_history *block,
         !join_identity_of(join, block, event, &identity))
         return;
     join_note_ended(join, identity, event);
+    if (identity.tag == JOIN_BY_XID)
+        join_extent_note_end(join, join_xid_of(join, identity.number), event->time);
     if (event->commit)
         join_extent_pass_end(join, join_commit_position(identity, event));
     bool known = join_map_get(&join->open.by_identity, identity) != ISO_NONE;

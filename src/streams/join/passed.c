@@ -14,6 +14,7 @@ void join_extent_init(struct join_extent *extent)
 void join_extent_release(struct join_extent *extent)
 {
     iso_history_release(&extent->reached);
+    iso_free(extent->over.list);
     join_map_release(&extent->by_channel);
     iso_free(extent->missing);
     iso_free(extent->partial);

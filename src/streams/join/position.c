@@ -7,9 +7,8 @@
  *
  * Online the front of the chain is certain up to a *horizon*: an xid that is the least of
  *   - what clients promise: no record will arrive whose snapshot has a smaller xmin;
- *   - what was delivered: the largest xmin among the snapshots of delivered transactions, and among
- *     those that end at or before the xid of one. The stream is in the order of commits; what such
- *     a snapshot saw committed was delivered before, and what it saw end without a row has aborted;
+ *   - what was delivered: the xmin of the largest snapshot up to which the stream is whole
+ *     (extent.h);
  *   - xids of transactions that are delivered in part.
  * Every xid below it has an outcome. A snapshot whose xmax is no larger sees only such xids, and is
  * contained in every snapshot that will arrive: its position is final, if those that wait above the
@@ -221,12 +220,6 @@ static void insert_commit(struct join_positions *positions, const struct join_co
     positions->commit_count++;
 }
 
-static uint64_t xmin_of(const struct iso_join *join, const struct join_record *record)
-{
-    const struct iso_history *kept = &join->records.kept;
-    return kept->snapshots.list[kept->txns.snapshot[record->kept]].xmin;
-}
-
 void join_place_commit(struct iso_join *join, uint32_t number, uint32_t transaction)
 {
     struct join_positions *positions = &join->positions;
@@ -247,7 +240,6 @@ void join_place_commit(struct iso_join *join, uint32_t number, uint32_t transact
     if (number != ISO_NONE) {
         struct join_record *record = &join->records.list[number];
         bool has_snapshot = record->flags & JOIN_RECORD_PLACED;
-        uint64_t xmin = has_snapshot ? xmin_of(join, record) : 0;
         if (record->status == ISO_UNKNOWN && has_snapshot)
             join_resolve(join, number, true, 0);
         commit.xid = record->xid ? record->xid : commit.xid;
@@ -255,8 +247,6 @@ void join_place_commit(struct iso_join *join, uint32_t number, uint32_t transact
         /* of writers with a snapshot it was known from the start */
         if (!has_snapshot || !join_may_write(join, record))
             record->unplaced++;
-        if (transaction != ISO_NONE && xmin > positions->delivered)
-            positions->delivered = xmin;
     }
     if (transaction != ISO_NONE &&
         join->open.list[transaction].flags & (JOIN_COMPLETE | JOIN_ENDED))
@@ -526,22 +516,9 @@ static void place_link(struct iso_join *join, const struct join_link *link)
 
 /* ---- how far ---- */
 
-/* Where clients only read, nothing else says how far others' commits have come. */
-static void note_older_snapshots(struct iso_join *join)
+static uint64_t horizon_of(const struct iso_join *join, uint64_t delivered)
 {
-    struct join_positions *positions = &join->positions;
-    for (uint32_t i = 0; i < positions->link_count; i++) {
-        const struct iso_snapshot *snapshot = join_snapshot_of(join, &positions->links[i]);
-        if (snapshot->xmax <= join->extent.delivered && snapshot->xmin > positions->delivered)
-            positions->delivered = snapshot->xmin;
-    }
-}
-
-static uint64_t horizon_of(const struct iso_join *join)
-{
-    const struct join_positions *positions = &join->positions;
-    uint64_t horizon =
-        positions->clients < positions->delivered ? positions->clients : positions->delivered;
+    uint64_t clients = join->positions.clients, horizon = clients < delivered ? clients : delivered;
     for (uint32_t i = join->open.oldest; i != ISO_NONE; i = join->open.list[i].newer) {
         const struct join_transaction *transaction = &join->open.list[i];
         uint64_t xid = transaction->identity.tag == JOIN_BY_XID
@@ -743,8 +720,8 @@ void join_place(struct iso_join *join, bool ended)
         join_extent_close_snapshots(join);
     else
         finish_foreign(join);
-    note_older_snapshots(join);
-    uint64_t horizon = ended ? UINT64_MAX : horizon_of(join);
+    uint64_t delivered = join_extent_whole_below(join),
+             horizon = ended ? UINT64_MAX : horizon_of(join, delivered);
     finish_outcomes(join, horizon);
     struct join_link *certain = take_certain(join, below_those_that_stay(join, horizon), &count);
     if (ended)
@@ -758,8 +735,7 @@ void join_place(struct iso_join *join, bool ended)
         place_commits(join, NULL);
     else if (count)
         join_emit_watermark(join, positions->position);
-    forget_placed(positions,
-                  positions->delivered > PLACED_MOST ? positions->delivered - PLACED_MOST : 0);
+    forget_placed(positions, delivered > PLACED_MOST ? delivered - PLACED_MOST : 0);
 }
 
 void join_positions_release(struct join_positions *positions)

@@ -41,7 +41,6 @@ struct join_positions {
     uint64_t position;  /* the last one given */
     uint64_t base;      /* commits up to it stand at their LSN; 0: there are none */
     uint64_t uncounted; /* the largest xid of these */
-    uint64_t delivered; /* every xid below it has an outcome */
     uint64_t clients;   /* no later record has a snapshot with a smaller xmin */
     uint64_t reference; /* an xid of now: epochs */
     bool active;

@@ -8,7 +8,10 @@
 #include "history/snapshot.h"
 #include "join/join_private.h"
 
-enum { WALK_MOST = 1 << 16 }; /* a snapshot that a client made up may see any number of xids */
+enum {
+    WALK_MOST = 1 << 16, /* a snapshot that a client made up may see any number of xids */
+    GRAIN = 64           /* a stair stands for that part of the grace */
+};
 
 /* ---- what was reached ---- */
 
@@ -36,6 +39,18 @@ void join_extent_note(struct iso_join *join, const struct iso_snapshot *snapshot
         extent->floor && extent->floor < snapshot->xmin ? extent->floor : snapshot->xmin;
 }
 
+void join_extent_note_end(struct iso_join *join, uint64_t xid, uint64_t committed)
+{
+    struct join_extent *extent = &join->extent;
+    uint64_t grace = join->options.grace_ms;
+    if (!grace || !committed)
+        return;
+    iso_stairs_climb(&extent->over, grace / GRAIN + 1, committed, xid);
+    extent->latest = committed > extent->latest ? committed : extent->latest;
+    if (extent->latest > grace)
+        iso_stairs_reach(&extent->over, extent->latest - grace - 1);
+}
+
 void join_extent_deliver(struct iso_join *join, uint64_t xid, uint32_t number)
 {
     assert(number == ISO_NONE || number < join->records.count);
@@ -50,17 +65,23 @@ void join_extent_deliver(struct iso_join *join, uint64_t xid, uint32_t number)
             reach(&join->extent, kept, &kept->snapshots.list[kept->ops.ots[o]]);
 }
 
-/* Extends the reach: a transaction whose xid the snapshot could not know yet got it, and
- * committed, behind the snapshot; so all that the snapshot sees stands before that commit in the
- * log. */
+/* Extends the reach: a transaction that had not ended for the snapshot has, as the time of another
+ * one's commit says. So the snapshot was taken before that commit, and all that it sees stands
+ * before it in the log. */
 static void reach_older(struct iso_join *join)
 {
     const struct join_positions *positions = &join->positions;
     for (uint32_t i = 0; i < positions->link_count; i++) {
         const struct iso_snapshot *snapshot = join_snapshot_of(join, &positions->links[i]);
-        if (snapshot->xmax <= join->extent.delivered)
+        if (snapshot->xmax <= join->extent.over.reached)
             reach(&join->extent, &join->records.kept, snapshot);
     }
+}
+
+uint64_t join_extent_whole_below(struct iso_join *join)
+{
+    reach_older(join);
+    return reached(&join->extent) ? reached(&join->extent)->xmin : 0;
 }
 
 /* Below it everything had ended when the first client looked. Where no transaction came whole

@@ -133,6 +133,7 @@ void join_validate(const struct iso_join *join)
     validate_open(join);
     validate_records(join);
     validate_positions(join);
+    iso_stairs_validate(&join->extent.over);
     validate_log(&join->log);
 }
 

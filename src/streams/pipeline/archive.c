@@ -66,17 +66,9 @@ static void archive_times(struct iso_archive *archive, struct iso_pipeline *pipe
                                         inputs->list[i].route <= pipeline->routes.count);
 }
 
-static void archive_stairs(struct iso_archive *archive, struct stairs *stairs)
-{
-    ISO_ARCHIVE_LIST(archive, "stairs", ISO_ARCHIVE_HEAP, *stairs);
-    ISO_ARCHIVE_VALUE(archive, stairs->first);
-    ISO_ARCHIVE_VALUE(archive, stairs->reached);
-    iso_archive_expect(archive, stairs->first <= stairs->count);
-}
-
 static void archive_grace(struct iso_archive *archive, struct grace *grace)
 {
-    archive_stairs(archive, &grace->promise);
+    iso_stairs_archive(archive, &grace->promise);
     ISO_ARCHIVE_VALUE(archive, grace->stream_time);
     ISO_ARCHIVE_VALUE(archive, grace->stream_seen);
     ISO_ARCHIVE_VALUE(archive, grace->reached);

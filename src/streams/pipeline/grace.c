@@ -17,12 +17,8 @@
  * clock in passing: who passes it writes it down, so that a recording or a journal gives the same
  * promises at the same positions.
  *
- * The promise is a staircase: (time, value), both rising; the highest step up to T - grace is the
- * one in force.
+ * The promise is a staircase (base/stairs.h): the highest step up to T - grace is the one in force.
  */
-#include <assert.h>
-#include <string.h>
-
 #include "base/memory.h"
 #include "history/snapshot.h"
 #include "pipeline/pipeline_private.h"
@@ -31,55 +27,9 @@
  * arrive. */
 enum { GRAIN = 64 };
 
-/* ---- staircases ---- */
-
-static void make_room(struct stairs *stairs)
+static void climb(struct iso_pipeline *pipeline, uint64_t time, uint64_t value)
 {
-    if (stairs->first && stairs->count == stairs->capacity) {
-        stairs->count -= stairs->first;
-        memmove(stairs->list, stairs->list + stairs->first, stairs->count * sizeof *stairs->list);
-        stairs->first = 0;
-    }
-    ISO_GROW(stairs->list, stairs->count, stairs->capacity);
-}
-
-/* `value` was promised at `time`, or a little earlier. */
-static void climb(const struct iso_pipeline *pipeline, struct stairs *stairs, uint64_t time,
-                  uint64_t value)
-{
-    uint64_t grain = pipeline->options.grace_ms / GRAIN + 1;
-    time = (time + grain - 1) / grain * grain;
-    uint32_t at = stairs->count;
-    while (at > stairs->first && stairs->list[at - 1].time > time)
-        at--;
-    if (value <= stairs->reached || (at > stairs->first && stairs->list[at - 1].value >= value))
-        return;
-    if (at > stairs->first && stairs->list[at - 1].time == time) {
-        stairs->list[at - 1].value = value;
-    } else {
-        at -= stairs->first;
-        make_room(stairs);
-        at += stairs->first;
-        memmove(stairs->list + at + 1, stairs->list + at,
-                (stairs->count - at) * sizeof *stairs->list);
-        stairs->list[at++] = (struct stair){time, value};
-        stairs->count++;
-    }
-    uint32_t end = at; /* later ones that promise no more */
-    while (end < stairs->count && stairs->list[end].value <= value)
-        end++;
-    memmove(stairs->list + at, stairs->list + end, (stairs->count - end) * sizeof *stairs->list);
-    stairs->count -= end - at;
-    assert(at == stairs->count || stairs->list[at].time > time);
-}
-
-/* Moves to the step that was promised by `time`. */
-static void reach_time(struct stairs *stairs, uint64_t time)
-{
-    assert(stairs->first <= stairs->count);
-    for (; stairs->first < stairs->count && stairs->list[stairs->first].time <= time;
-         stairs->first++)
-        stairs->reached = stairs->list[stairs->first].value;
+    iso_stairs_climb(&pipeline->grace.promise, pipeline->options.grace_ms / GRAIN + 1, time, value);
 }
 
 void grace_release(struct grace *grace)
@@ -125,8 +75,7 @@ void pipeline_note_snapshots(struct iso_pipeline *pipeline, const struct iso_mes
         return;
     for (uint32_t t = first; t < block->txns.count; t++)
         if (block->txns.snapshot[t] != ISO_NONE)
-            climb(pipeline, &pipeline->grace.promise, state->reached,
-                  block->snapshots.list[block->txns.snapshot[t]].xmin);
+            climb(pipeline, state->reached, block->snapshots.list[block->txns.snapshot[t]].xmin);
 }
 
 /* The least of the change streams' watermarks; 0: one has none. */
@@ -148,7 +97,7 @@ void pipeline_note_stream(struct iso_pipeline *pipeline)
     struct grace *grace = &pipeline->grace;
     if (!is_used(pipeline) || !grace->stream_time)
         return;
-    climb(pipeline, &grace->promise, grace->stream_time,
+    climb(pipeline, grace->stream_time,
           iso_join_has_watermarks(pipeline->join) ? stream_watermark(pipeline)
                                                   : iso_join_closed(pipeline->join));
 }
@@ -158,7 +107,7 @@ void pipeline_note_stream(struct iso_pipeline *pipeline)
 /* Whether more is promised once T is `time`. */
 static bool is_promising(const struct iso_pipeline *pipeline, uint64_t time)
 {
-    const struct stairs *stairs = &pipeline->grace.promise;
+    const struct iso_stairs *stairs = &pipeline->grace.promise;
     uint64_t patience = pipeline->options.grace_ms;
     return time >= patience && stairs->first < stairs->count &&
            stairs->list[stairs->first].time <= time - patience;
@@ -195,7 +144,7 @@ enum iso_status iso_pipeline_reached(struct iso_pipeline *pipeline, uint64_t tim
     grace->reached = time;
     if (!is_promising(pipeline, time))
         return ISO_OK;
-    reach_time(&grace->promise, time - pipeline->options.grace_ms);
+    iso_stairs_reach(&grace->promise, time - pipeline->options.grace_ms);
     pipeline_advance(pipeline, now);
     return pipeline_recheck(pipeline, now, error);
 }

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "base/inputs.h"
+#include "base/stairs.h"
 
 struct input {
     bool counts; /* its watermark is waited for */
@@ -43,16 +44,8 @@ struct clock_state {
 };
 
 /* Promises of inputs that make none themselves (grace.c). */
-struct stairs {
-    struct stair {
-        uint64_t time, value;
-    } * list;
-    uint32_t first, count, capacity; /* those before the first were passed */
-    uint64_t reached;                /* the value of the last of these; 0: none was */
-};
-
 struct grace {
-    struct stairs promise; /* of clients that make none */
+    struct iso_stairs promise; /* of clients that make none */
     uint64_t stream_time,
         stream_seen;  /* the largest message time of change streams, and when it arrived; 0: none */
     uint64_t reached; /* T */

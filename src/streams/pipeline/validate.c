@@ -21,18 +21,6 @@ static void validate_inputs(const struct iso_pipeline *pipeline)
     }
 }
 
-/* Both rise from stair to stair, and nothing ahead is promised already. */
-static void validate_stairs(const struct stairs *stairs)
-{
-    assert(stairs->first <= stairs->count && stairs->count <= stairs->capacity);
-    for (uint32_t i = stairs->first; i < stairs->count; i++) {
-        const struct stair *stair = &stairs->list[i];
-        assert(stair->value > stairs->reached);
-        assert(i == stairs->first ||
-               (stair[-1].time < stair->time && stair[-1].value < stair->value));
-    }
-}
-
 static void validate_altered(const struct altered *altered)
 {
     assert(altered->absent_count <= altered->absent_capacity);
@@ -52,7 +40,7 @@ void pipeline_validate(const struct iso_pipeline *pipeline)
     assert(pipeline->stats.has_watermark || !pipeline->stats.watermark);
     assert(!pipeline->clock.year || (!pipeline->join && pipeline->stats.has_watermark));
     validate_inputs(pipeline);
-    validate_stairs(&pipeline->grace.promise);
+    iso_stairs_validate(&pipeline->grace.promise);
     validate_altered(&pipeline->altered);
     findings_validate(&pipeline->reports.findings);
     if (pipeline->queries.engine)

@@ -388,6 +388,54 @@ static void places_are_final_below_the_horizon(void **state)
     join_bench_close(&bench);
 }
 
+/* 701 stands in the log, is not over yet, and 700 commits and is seen: nothing says yet that all came
+ * which the reader saw. */
+static void who_is_seen_first_may_stand_later_in_the_log(void **state)
+{
+    struct join_bench bench;
+    (void)state;
+    join_bench_open(&bench, &live);
+    join_bench_record(
+        &bench,
+        "{'tid':1,'sid':1,'xid':700,'snapshot':'700:700:','ops':[{'t':'w','k':'t/1','v':1}]}");
+    join_bench_record(&bench,
+                      "{'tid':2,'sid':2,'snapshot':'701:701:','ops':[{'t':'r','k':'t/1','v':1}]}");
+    deliver(&bench, 701, 10, 20, "t/2", "1");
+    iso_join_advance(bench.join, 702, 0);
+    iso_join_recheck(bench.join);
+    STEPS(&bench, "");
+    deliver(&bench, 700, 20, 30, "t/1", "1");
+    END(&bench);
+    STEPS(&bench, "add 1[2,3]{w:t/1=1} add 2[4,]{r:t/1=1} add cdc:701[,5]{w:t/2=1}");
+    join_bench_close(&bench);
+}
+
+/* Others' commits say so by their times, once a transaction would have ended that had not then. */
+static void readers_alone_have_places_behind_the_grace(void **state)
+{
+    enum { GRACE = 1000 };
+    struct join_bench bench;
+    struct iso_join_options options = live;
+    (void)state;
+    options.grace_ms = GRACE;
+    join_bench_open(&bench, &options);
+    join_bench_record(&bench,
+                      "{'tid':1,'sid':1,'snapshot':'701:701:','ops':[{'t':'r','k':'t/1','v':1}]}");
+    iso_join_advance(bench.join, 701, 0);
+    bench.time = 5000;
+    deliver(&bench, 700, 10, 20, "t/1", "1");
+    deliver(&bench, 701, 20, 30, "t/2", "1");
+    bench.time += GRACE;
+    deliver(&bench, 702, 30, 40, "t/3", "1");
+    iso_join_recheck(bench.join);
+    STEPS(&bench, "");
+    bench.time += GRACE / 10;
+    deliver(&bench, 703, 40, 50, "t/4", "1");
+    iso_join_recheck(bench.join);
+    STEPS(&bench, "add cdc:700[,3]{w:t/1=1} add 1[4,]{r:t/1=1} watermark 3");
+    join_bench_close(&bench);
+}
+
 /* Of a snapshot or of an operation's: clients promised that there would be none below. */
 static void snapshots_below_the_promise_are_late(void **state)
 {
@@ -718,6 +766,8 @@ int main(void)
         cmocka_unit_test(violation_that_sees_nothing_new_has_a_place),
         cmocka_unit_test(snapshot_of_all_numbers_costs_no_more_than_others),
         cmocka_unit_test(places_are_final_below_the_horizon),
+        cmocka_unit_test(who_is_seen_first_may_stand_later_in_the_log),
+        cmocka_unit_test(readers_alone_have_places_behind_the_grace),
         cmocka_unit_test(snapshots_below_the_promise_are_late),
         cmocka_unit_test(transactions_that_always_overlap_have_places_while_they_run),
         cmocka_unit_test(snapshot_that_waits_and_lacks_what_others_see_keeps_those),
