@@ -316,6 +316,7 @@ void pipeline_correct(const struct iso_pipeline *pipeline, struct iso_pipeline_s
     stats->lost.sessions = loss.sessions;
     stats->lost.origin = loss.origin;
     stats->lost.silent = loss.silent;
+    stats->lost.open = loss.open;
     stats->lost.since = loss.since;
     stats->lost.latest = pipeline->counted.latest;
     stats->lost.name = loss.name;

@@ -207,8 +207,10 @@ static void add_recorders(const struct counted *counted, struct counted_loss *lo
         uint64_t records = unheard(counted, recorder);
         loss->records += records;
         loss->origin = records && recorder->origin < loss->origin ? recorder->origin : loss->origin;
-        if (!is_silent(counted, recorder))
+        if (!is_silent(counted, recorder)) {
+            loss->open += !recorder->has_ended && recorder->promise;
             continue;
+        }
         loss->name = !loss->silent || recorder->heard < loss->since ? recorder->name : loss->name;
         loss->since =
             !loss->silent || recorder->heard < loss->since ? recorder->heard : loss->since;

@@ -76,6 +76,7 @@ void counted_note_record(struct counted *counted, const struct iso_history *bloc
  * first. */
 struct counted_loss {
     uint64_t records, sessions, origin, silent, since;
+    uint64_t open; /* others that have not ended, and may live */
     const char *name;
 };
 struct counted_loss counted_loss(const struct counted *counted);

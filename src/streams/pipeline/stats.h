@@ -30,6 +30,7 @@ struct iso_pipeline_stats {
                             others spoke until `latest` */
         uint64_t since, latest; /* milliseconds since 1970 */
         const char *name;       /* the first one's */
+        uint64_t open;          /* recorders that have not ended: nothing is known to be lost */
         struct iso_history_lost file;
     } lost;
     uint64_t far_ahead;    /* transactions and watermarks a year or more above the watermark; wall

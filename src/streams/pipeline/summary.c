@@ -271,6 +271,8 @@ static void put_stream(struct iso_text *text, const struct iso_pipeline_stats *s
     if (stats->lost.silent || stats->lost.file.recorders)
         iso_reported_put_count(text, "recorders_lost",
                                stats->lost.silent + stats->lost.file.recorders);
+    if (stats->lost.open)
+        iso_reported_put_count(text, "recorders_open", stats->lost.open);
     if (engine->aged_unknown)
         iso_reported_put_count(text, "aged_unknown", engine->aged_unknown);
     if (engine->outcomes_lost)

@@ -114,6 +114,10 @@ static void log_summary(const struct run_stream *stream, const struct iso_accoun
             cli_plural(stats.messages), seconds, reason ? "; reason: " : "", reason ? reason : "",
             detail.used ? ": " : "", detail.bytes);
     iso_text_release(&detail);
+    if (stats.lost.open)
+        cli_log("%" PRIu64 " recorder%s had not ended: what was not sent yet is not part of this "
+                "verdict",
+                stats.lost.open, cli_plural(stats.lost.open));
 }
 
 /* The object, for standard output and for who explains it. */
