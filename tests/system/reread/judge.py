@@ -315,7 +315,7 @@ class Judge:
         real = changes.get(t.xid, []) if t.xid else []
         xid = record.get("xid")
         if real and not xid:
-            return "%d changes, and the record says that nothing was written" % len(real)
+            return "%d changes, and the record says that nothing was written" % len(real) if record["ops"] else None
         if xid and t.xid and xid != t.xid:
             return "xid said %s is %s" % (xid, t.xid)
         state = next((b.after for b in reversed(t.batches) if b.after), None)

@@ -244,7 +244,8 @@ class Stack:
                     self.count("of " + states.decode(op["table"] if op["t"] == "q" else
                                                      (op.get("row") or op["k"]).rpartition("/")[0]))
                 if t is None:
-                    found.append((session, ("a record of no transaction", record, None)))
+                    if record["ops"] or record.get("xid"):  # else it says nothing
+                        found.append((session, ("a record of no transaction", record, None)))
                     continue
                 self.count("judged", 1)
                 bad = self.judge.record(record, t, self.stream.changes)
