@@ -131,8 +131,9 @@ enum iso_status iso_kafka_consumer_stop_at_ends(struct iso_kafka_consumer *consu
 /* How much waits downstream now, in any unit, the same as the water marks'. */
 void iso_kafka_consumer_backlog(struct iso_kafka_consumer *consumer, uint64_t waiting);
 
-/* wait_for_topics: whether one of them has not appeared yet. */
-bool iso_kafka_consumer_awaits_topic(const struct iso_kafka_consumer *consumer);
+/* wait_for_topics: one that has not appeared yet; NULL: there is none. A topic that a prefix takes
+ * up, too, is awaited no more than the prefix's others: only once it is there. */
+const char *iso_kafka_consumer_awaited_topic(const struct iso_kafka_consumer *consumer);
 
 /* Whether all is known that the partitions hold: each has answered, no broker is away or silent,
  * and what was written while one was has been handed out. Else what comes may be older than it

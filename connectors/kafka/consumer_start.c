@@ -373,12 +373,14 @@ enum iso_status kafka_consumer_find(struct iso_kafka_consumer *consumer, bool fi
     return error->status;
 }
 
-bool iso_kafka_consumer_awaits_topic(const struct iso_kafka_consumer *consumer)
+const char *iso_kafka_consumer_awaited_topic(const struct iso_kafka_consumer *consumer)
 {
-    for (uint32_t i = 0; i < consumer->topic_count; i++)
-        if (!consumer->topics[i].partition_count)
-            return true;
-    return false;
+    for (uint32_t i = 0; i < consumer->topic_count; i++) {
+        const struct topic *topic = &consumer->topics[i];
+        if (!topic->partition_count && (topic->told || !is_of_prefix(consumer, topic->name)))
+            return topic->name;
+    }
+    return NULL;
 }
 
 enum iso_status iso_kafka_consumer_stop_at_ends(struct iso_kafka_consumer *consumer,

@@ -79,7 +79,7 @@ uint64_t run_clock_time(struct run_clock *clock, struct iso_kafka_consumer *cons
     bool silent = !iso_kafka_consumer_is_live(consumer);
     report_silence(clock, consumer, silent, now);
     int64_t passed = now - clock->looked, counted = passed < STEP_MOST_MS ? passed : STEP_MOST_MS;
-    if (clock->jumped || silent || iso_kafka_consumer_awaits_topic(consumer))
+    if (clock->jumped || silent || iso_kafka_consumer_awaited_topic(consumer))
         counted = 0;
     clock->skew -= passed - counted;
     clock->looked = now;

@@ -55,7 +55,7 @@ static void log_periodically(struct run_display *display, const struct run_strea
     }
     run_periodic_log_topics((const char *const *)stream->sources.topics,
                             stream->sources.topic_count, count, text, sizeof text);
-    if (iso_kafka_consumer_awaits_topic(consumer))
+    if (iso_kafka_consumer_awaited_topic(consumer))
         cli_log("%s: not all topics exist yet; waiting for them, 0 messages so far", text);
     else
         cli_log("%s: nothing to read yet; waiting for messages, %" PRIu64 " so far, %" PRIu64

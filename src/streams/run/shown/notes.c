@@ -95,6 +95,16 @@ static void note_happening(struct run_notes *notes, const struct run_notes_facts
              latest ? ", " : "", count == 1 ? "" : "the last ", since / 1000, words[what].then);
 }
 
+static void note_awaited(struct run_notes *notes, const struct run_notes_facts *facts)
+{
+    if (facts->awaited)
+        add_note(
+            notes,
+            "Topic %.200s does not exist yet: no deadline passes until it does, and little becomes final. A table "
+            "that stays empty is better taken up by its prefix: --source debezium:PREFIX.*",
+            facts->awaited);
+}
+
 static void note_clients(struct run_notes *notes, const struct run_notes_facts *facts, uint64_t now)
 {
     double seconds = (double)now / 1000, silent = seconds - facts->clients_time;
@@ -146,6 +156,7 @@ static void note_memory(struct run_notes *notes, const struct run_notes_facts *f
 void run_notes_look(struct run_notes *notes, const struct run_notes_facts *facts, uint64_t now)
 {
     notes->text.used = 0;
+    note_awaited(notes, facts);
     note_clients(notes, facts, now);
     note_behind(notes, facts, now);
     note_memory(notes, facts);

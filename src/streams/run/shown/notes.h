@@ -28,7 +28,8 @@ struct run_notes_facts {
     const char *latest[ISO_TABLE_NEWS]; /* tables */
     uint64_t messages, behind;          /* taken so far; wait in Kafka */
     uint64_t memory, in_use, limit,
-        needed; /* bytes; limit 0: none; needed 0: no more than the limit */
+        needed;          /* bytes; limit 0: none; needed 0: no more than the limit */
+    const char *awaited; /* a topic that does not exist yet; NULL: all do */
     double clients_time,
         changes_time; /* of the last message, in seconds since 1970; below 0: there are none */
 };

@@ -139,6 +139,7 @@ static void take_notes(struct run_status *status)
     for (uint32_t i = 0; i < partition_count; i++)
         facts.behind += iso_kafka_consumer_behind(status->consumer, i);
     facts.count[RUN_MISSING_OFFSETS] = iso_kafka_consumer_counters(status->consumer)->missing;
+    facts.awaited = iso_kafka_consumer_awaited_topic(status->consumer);
     facts.clients_time = status_last_message(status, false);
     facts.changes_time = status_last_message(status, true);
     run_notes_look(&status->notes, &facts, status_since_1970());
