@@ -11,7 +11,7 @@ here=$(cd "$(dirname "$0")" && pwd)
 many=${1:-1000}
 . "$here/../../support/opening.sh"
 . "$here/chain.sh"
-plan 39
+plan 42
 
 run() { # database options...: the workload; counts go to DATABASE.tally
     local database=$1
