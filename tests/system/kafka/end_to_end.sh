@@ -54,7 +54,7 @@ counts() { # the counts at si of an expectation, or of a verdict
 }
 
 address=$("$here/broker.sh" start "$broker") || { echo "1..1"; echo "not ok 1 - the broker starts"; exit 1; }
-echo "1..19"
+echo "1..22"
 
 # Eight partitions, delays, repeats, watermarks; and its capture.
 publish small "$work/small.json" --txns 20k --delay 100 --deviation 10 --repeats 0.05 --watermarks 500
