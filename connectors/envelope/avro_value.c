@@ -76,7 +76,7 @@ static struct iso_value_type value_of(const struct iso_avro_type *type)
                *name = type->connect_name ? type->connect_name : "";
     struct iso_connect_type said = {.type = {plain, strlen(plain)}, .name = {name, strlen(name)}};
     if (type->is_decimal)
-        return (struct iso_value_type){ISO_VALUE_DECIMAL, false, (int16_t)type->scale, NULL};
+        return (struct iso_value_type){ISO_VALUE_DECIMAL, false, (int16_t)type->scale};
     if (type->shape == ISO_AVRO_ARRAY && type->items)
         said.items = type->items->value;
     return type->parameters ? value_with_parameters(&said, type->parameters)

@@ -205,8 +205,8 @@ static bool take_decimal(struct state *state, const struct proto_message *messag
     }
     cell->scale = (int32_t)places;
     cell->value = message->meaning == PROTO_VARIABLE_DECIMAL
-                      ? (struct iso_value_type){ISO_VALUE_NUMERIC, true, 0, NULL}
-                      : (struct iso_value_type){ISO_VALUE_DECIMAL, false, (int16_t)places, NULL};
+                      ? (struct iso_value_type){ISO_VALUE_NUMERIC, true, 0}
+                      : (struct iso_value_type){ISO_VALUE_DECIMAL, false, (int16_t)places};
     return (cell->length <= ISO_CELL_DECIMAL_BYTES && cell->scale <= ISO_CELL_SCALE_MAX &&
             cell->scale >= -ISO_CELL_SCALE_MAX) ||
            fault(state, span.at, "a decimal of at most 64 bytes and 1000 places");
@@ -502,13 +502,13 @@ static struct iso_value_type value_of(const struct proto_schema *schema,
         field->kind == PROTO_MESSAGE ? &schema->messages[field->message] : NULL;
     uint8_t kind = message && message->meaning == PROTO_WRAPPER ? message->wrapped : field->kind;
     if (field->is_repeated)
-        return (struct iso_value_type){ISO_VALUE_NESTED, false, 0, NULL};
-    return kind == PROTO_BOOL     ? (struct iso_value_type){ISO_VALUE_BOOLEAN, false, 0, NULL}
-           : kind == PROTO_DOUBLE ? (struct iso_value_type){ISO_VALUE_DOUBLE, false, 0, NULL}
-           : kind == PROTO_FLOAT  ? (struct iso_value_type){ISO_VALUE_FLOAT, false, 0, NULL}
-           : kind == PROTO_BYTES  ? (struct iso_value_type){ISO_VALUE_BYTES, false, 0, NULL}
+        return (struct iso_value_type){ISO_VALUE_NESTED, false, 0};
+    return kind == PROTO_BOOL     ? (struct iso_value_type){ISO_VALUE_BOOLEAN, false, 0}
+           : kind == PROTO_DOUBLE ? (struct iso_value_type){ISO_VALUE_DOUBLE, false, 0}
+           : kind == PROTO_FLOAT  ? (struct iso_value_type){ISO_VALUE_FLOAT, false, 0}
+           : kind == PROTO_BYTES  ? (struct iso_value_type){ISO_VALUE_BYTES, false, 0}
            : message              ? (struct iso_value_type){0}
-                                  : (struct iso_value_type){ISO_VALUE_ANY, false, 0, NULL};
+                                  : (struct iso_value_type){ISO_VALUE_ANY, false, 0};
 }
 
 /* A column that is not there is null, or not known; of a key it is 0, since keys are not null. */

@@ -427,7 +427,7 @@ struct iso_value_type iso_change_source_value_type(const struct iso_decoder *dec
     if (!column && source->cells.on) /* whether there is a row */
         return (struct iso_value_type){0};
     if (!column && !source->value)
-        return (struct iso_value_type){ISO_VALUE_ROW, false, 0, NULL};
+        return (struct iso_value_type){ISO_VALUE_ROW, false, 0};
     if (!column)
         return iso_table_value(&source->seen, seen,
                                (struct iso_json_text){source->value, strlen(source->value)});

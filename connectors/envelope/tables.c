@@ -176,7 +176,7 @@ static void tell_respelt(const struct iso_tables *tables, const struct iso_table
 static void learn_value(struct iso_tables *tables, struct iso_table_column *column,
                         struct iso_value_type value)
 {
-    static const struct iso_value_type any = {ISO_VALUE_ANY, false, 0, NULL};
+    static const struct iso_value_type any = {ISO_VALUE_ANY, false, 0};
     if (value.kind == ISO_VALUE_UNKNOWN || iso_value_type_equal(column->value, value) ||
         column->value.kind == ISO_VALUE_ANY)
         return;

@@ -158,8 +158,6 @@ static enum iso_status fill_row(struct ticdc *ticdc, struct iso_row *row,
         struct iso_cell *cell = iso_row_add(row, table->columns[i].name, table->columns[i].length);
         const char *type = table->columns[i].type;
         cell->value = ticdc_value_of((struct iso_json_text){type, strlen(type)});
-        if (cell->value.kind == ISO_VALUE_LABEL)
-            cell->value.detail |= ISO_LABELS_NAMED;
         if (cell->value.kind == ISO_VALUE_BYTES) { /* no message says which of both it is */
             cell->value.kind = ISO_VALUE_ANY;
             cell->is_doubted = may_be_hexadecimal(field->text);

@@ -137,9 +137,9 @@ static bool add_effect(struct ticdc *ticdc, const struct iso_message *message,
     event.flags = ISO_EVENT_HAS_CTS | ISO_EVENT_ALONE;
     event.cts.physical = ddl->commit_ts;
     event.operation = empties ? 0 : (uint8_t)effect->change;
-    const struct iso_row_name *from = NULL;
     if (effect->from_table.length) {
-        from = find_table(ticdc, events, effect->from_schema, effect->from_table);
+        const struct iso_row_name *from =
+            find_table(ticdc, events, effect->from_schema, effect->from_table);
         event.key = is_covered(ticdc, from) ? from->atom : ISO_ABSENT;
     }
     if (effect->is_all) {
@@ -151,8 +151,6 @@ static bool add_effect(struct ticdc *ticdc, const struct iso_message *message,
     event.table = table->atom;
     if (effect->table.length && !is_covered(ticdc, table))
         return false;
-    if (from)
-        ticdc_copy_types(ticdc, from->name, table->name);
     iso_events_add(events, &event);
     return true;
 }

@@ -75,7 +75,7 @@ static struct iso_value_type value_of(struct iso_json_text type)
     struct iso_ddl_words words = iso_ddl_words_of(type);
     size_t i = 0;
     if (!iso_ddl_next(&words))
-        return (struct iso_value_type){ISO_VALUE_ANY, false, 0, NULL};
+        return (struct iso_value_type){ISO_VALUE_ANY, false, 0};
     while (i < PAIRS && !iso_ddl_is(&words, pairs[i].type))
         i++;
     if (i < PAIRS && i + 1 == MICROS_PAIR && iso_ddl_pass(&words, "(") && iso_ddl_next(&words))
@@ -201,7 +201,7 @@ static bool find_said(const struct debezium_schema *schema, const struct ticdc_t
                       const struct iso_cell *cell, uint32_t guess, struct said *said)
 {
     const struct debezium_column *column = find_column(schema, cell, guess);
-    *said = (struct said){.labels = {NULL, 0}, .value = {ISO_VALUE_ANY, false, 0, NULL}};
+    *said = (struct said){.labels = {NULL, 0}, .value = {ISO_VALUE_ANY, false, 0}};
     said->defined = table ? ticdc_table_column(table, cell, guess) : NULL;
     if (column) {
         said->type = column->type;
@@ -310,6 +310,35 @@ static void set_bits(struct iso_cell *cell)
     ticdc_set_integer(cell, bits, false);
 }
 
+void ticdc_set_label(struct iso_cell *cell, struct iso_json_text allowed, bool is_set)
+{
+    uint64_t mask = 0;
+    uint32_t found = 0, number = 1;
+    struct iso_json_text value = {cell->text, cell->length};
+    if (cell->kind != ISO_CELL_TEXT)
+        return;
+    for (size_t at = 0; at < allowed.length; number++) {
+        char label[1024];
+        size_t length = 0;
+        for (; at < allowed.length && allowed.at[at] != ',' && length < sizeof label; at++) {
+            at += allowed.at[at] == '\\' && at + 1 < allowed.length;
+            label[length++] = allowed.at[at];
+        }
+        at++;
+        if (!is_set && iso_payload_is(value, label, length))
+            found = number;
+        for (size_t from = 0; is_set && from < value.length && number <= 64;) {
+            const char *comma = memchr(value.at + from, ',', value.length - from);
+            size_t end = comma ? (size_t)(comma - value.at) : value.length;
+            if (end - from == length && !memcmp(value.at + from, label, length))
+                mask |= (uint64_t)1 << (number - 1);
+            from = end + 1;
+        }
+    }
+    if (is_set ? mask || !value.length : found)
+        ticdc_set_integer(cell, is_set ? mask : found, false);
+}
+
 /* False: what the row has is not known. */
 static bool set_value(const struct said *said, struct ticdc *ticdc, struct iso_cell *cell)
 {
@@ -318,13 +347,13 @@ static bool set_value(const struct said *said, struct ticdc *ticdc, struct iso_c
         return false;
     bool is_number = cell->kind == ISO_CELL_INTEGER || cell->kind == ISO_CELL_NUMBER;
     if (is_decimal(said)) {
-        cell->value = (struct iso_value_type){ISO_VALUE_NUMERIC, false, 0, NULL};
+        cell->value = (struct iso_value_type){ISO_VALUE_NUMERIC, false, 0};
         return cell->kind == ISO_CELL_NULL || set_decimal(said, ticdc, cell);
     }
     if (is_of(said, "enum") || is_of(said, "set")) {
-        cell->value =
-            (struct iso_value_type){ISO_VALUE_LABEL, false, is_of(said, "set") ? ISO_LABELS_SET : 0,
-                                    said->labels.at ? ticdc_labels(ticdc, said->labels) : NULL};
+        cell->value = (struct iso_value_type){ISO_VALUE_LABEL, false, 0};
+        if (said->labels.at)
+            ticdc_set_label(cell, said->labels, is_of(said, "set"));
     } else if (is_of(said, "bit")) {
         cell->value.kind = ISO_VALUE_ANY;
         set_bits(cell);

@@ -56,9 +56,7 @@ struct ticdc_tables {
 /* Types of tables' columns, as rows have shown them: of those whose values have several spellings
  * (types.c). */
 struct ticdc_types {
-    uint32_t count, last, known, label_count, label_capacity;
-    char **labels; /* lists of them, each once */
-    struct iso_text scratch;
+    uint32_t count, last, known;
     struct ticdc_typed {
         char *table;
         uint32_t table_length, count;
@@ -217,20 +215,12 @@ bool ticdc_set_base64(struct ticdc *ticdc, struct iso_cell *cell, struct iso_jso
 /* Class of a MySQL type's values ("int unsigned", "VARBINARY(16)"). */
 enum ticdc_class ticdc_class_of(struct iso_json_text mysql_type);
 struct iso_value_type ticdc_value_of(struct iso_json_text mysql_type);
-struct iso_value_type ticdc_value_listed(struct ticdc *ticdc,
-                                         struct iso_json_text mysql_type); /* with its labels */
 
-/* The list (values/labels.h) of "a,b,c\,d", the decoder's; or NULL. */
-const char *ticdc_labels(struct ticdc *ticdc, struct iso_json_text allowed);
-
-/* Lists of labels that the message did not bring, from the table's schema; names of labels become
- * their numbers. What is none of them stays. */
-void ticdc_settle_labels(struct ticdc *ticdc, const struct ticdc_change *change);
+/* A name of "a,b,c\,d", or of a set several, becomes its number; what is none of them stays. */
+void ticdc_set_label(struct iso_cell *cell, struct iso_json_text allowed, bool is_set);
 
 /* Keeps the types of the row's columns that have one. */
 void ticdc_note_types(struct ticdc *ticdc, struct iso_json_text table, const struct iso_row *row);
-/* Of a table that has another name now. */
-void ticdc_copy_types(struct ticdc *ticdc, struct iso_json_text from, struct iso_json_text to);
 void ticdc_types_release(struct ticdc *ticdc);
 void ticdc_types_archive(struct ticdc *ticdc, struct iso_archive *archive);
 struct iso_value_type ticdc_value_type(const struct iso_decoder *decoder, const char *table,
@@ -240,8 +230,6 @@ uint32_t ticdc_types_known(const struct iso_decoder *decoder); /* the same */
 
 /* A text with its NUL; restoring: a new one, or NULL after an error (tables_archive.c). */
 char *ticdc_archive_text(struct iso_archive *archive, const char *name, char *text);
-char *ticdc_archive_optional(struct iso_archive *archive, const char *name,
-                             char *text); /* NULL: there is none */
 
 /* ---- JSON members ---- */
 

@@ -15,7 +15,8 @@ char *ticdc_archive_text(struct iso_archive *archive, const char *name, char *te
     return text;
 }
 
-char *ticdc_archive_optional(struct iso_archive *archive, const char *name, char *text)
+/* A text that may not be there. */
+static char *archive_optional(struct iso_archive *archive, const char *name, char *text)
 {
     bool has = text != NULL;
     ISO_ARCHIVE_VALUE(archive, has);
@@ -26,7 +27,7 @@ static void archive_column(struct iso_archive *archive, struct ticdc_column *col
 {
     column->name = ticdc_archive_text(archive, "column", column->name);
     column->type = ticdc_archive_text(archive, "type", column->type);
-    column->fallback = ticdc_archive_optional(archive, "default", column->fallback);
+    column->fallback = archive_optional(archive, "default", column->fallback);
     ISO_ARCHIVE_VALUE(archive, column->nullable);
     if (!archive->restoring || archive->error->status != ISO_OK)
         return;
@@ -48,7 +49,7 @@ static void *archive_count(struct iso_archive *archive, const char *name, uint32
 
 static void archive_index(struct iso_archive *archive, struct ticdc_index *index)
 {
-    index->name = ticdc_archive_optional(archive, "index", index->name);
+    index->name = archive_optional(archive, "index", index->name);
     ISO_ARCHIVE_VALUE(archive, index->primary);
     ISO_ARCHIVE_VALUE(archive, index->nullable);
     ISO_ARCHIVE_VALUE(archive, index->unordered);

@@ -4,8 +4,7 @@
 #include "base/archive.h"
 #include "base/memory.h"
 #include "connectors/cdc_common/ddl_words.h"
-#include "connectors/ticdc/tables.h"
-#include "values/labels.h"
+#include "connectors/ticdc/decoder_private.h"
 
 struct type {
     char word[12];
@@ -68,95 +67,7 @@ struct iso_value_type ticdc_value_of(struct iso_json_text mysql_type)
     uint8_t kind = type ? type->value : ISO_VALUE_ANY;
     if (type && type->class == TICDC_INTEGER && kind == ISO_VALUE_ANY && is_padded(mysql_type))
         kind = ISO_VALUE_INTEGER; /* servers print it with zeros before it */
-    bool is_set = kind == ISO_VALUE_LABEL && type->word[0] == 's';
-    return (struct iso_value_type){kind, false, is_set ? ISO_LABELS_SET : 0, NULL};
-}
-
-/* ---- labels ---- */
-
-static struct iso_json_text text_of(const char *text)
-{
-    return (struct iso_json_text){text, strlen(text)};
-}
-
-/* A list that stays until the decoder goes: who asks for a column's type keeps it. */
-static const char *keep_labels(struct ticdc_types *types, const char *labels)
-{
-    for (uint32_t i = 0; i < types->label_count; i++)
-        if (!strcmp(types->labels[i], labels))
-            return types->labels[i];
-    ISO_GROW(types->labels, types->label_count, types->label_capacity);
-    return types->labels[types->label_count++] = iso_copy_text(labels, strlen(labels));
-}
-
-static const char *read_labels(struct ticdc *ticdc, struct iso_json_text text,
-                               bool read(struct iso_json_text text, struct iso_text *labels))
-{
-    struct iso_text *labels = &ticdc->typed.scratch;
-    labels->used = 0;
-    if (!read(text, labels))
-        return NULL;
-    iso_text_put_bytes(labels, "", 1);
-    return keep_labels(&ticdc->typed, labels->bytes);
-}
-
-const char *ticdc_labels(struct ticdc *ticdc, struct iso_json_text allowed)
-{
-    return read_labels(ticdc, allowed, iso_labels_of_allowed);
-}
-
-struct iso_value_type ticdc_value_listed(struct ticdc *ticdc, struct iso_json_text mysql_type)
-{
-    struct iso_value_type value = ticdc_value_of(mysql_type);
-    if (value.kind == ISO_VALUE_LABEL)
-        value.labels = read_labels(ticdc, mysql_type, iso_labels_of_sql);
-    return value;
-}
-
-/* A list that the message has goes before the statement's. */
-static void settle_labels(struct ticdc *ticdc, const struct ticdc_change *change,
-                          struct iso_row *row)
-{
-    const struct ticdc_table *schema = NULL;
-    for (uint32_t i = 0; i < row->count; i++) {
-        struct iso_cell *cell = &row->cells[i];
-        uint64_t number;
-        if (cell->value.kind != ISO_VALUE_LABEL)
-            continue;
-        if (!cell->value.labels) {
-            schema = schema ? schema
-                            : ticdc_tables_at(&ticdc->known, change->database, change->table,
-                                              change->has_commit ? change->commit_ts : UINT64_MAX);
-            const struct ticdc_column *column = schema ? ticdc_table_column(schema, cell, i) : NULL;
-            if (column)
-                cell->value.labels = read_labels(ticdc, text_of(column->type), iso_labels_of_sql);
-        }
-        if (cell->kind == ISO_CELL_TEXT &&
-            iso_labels_number(cell->value, (struct iso_json_text){cell->text, cell->length},
-                              &number))
-            ticdc_set_integer(cell, number, false);
-    }
-}
-
-void ticdc_settle_labels(struct ticdc *ticdc, const struct ticdc_change *change)
-{
-    if (change->has_now)
-        settle_labels(ticdc, change, &ticdc->now);
-    if (change->has_old)
-        settle_labels(ticdc, change, &ticdc->old);
-}
-
-/* One list may have grown to be the other; of two that differ otherwise nothing says which one a
- * client's name is of. */
-static struct iso_value_type join_labels(struct iso_value_type known, struct iso_value_type said)
-{
-    size_t one = known.labels ? strlen(known.labels) : 0, other = strlen(said.labels);
-    if (known.detail & ISO_LABELS_DIFFER)
-        return known;
-    if (one && strncmp(known.labels, said.labels, one < other ? one : other) != 0)
-        return (struct iso_value_type){ISO_VALUE_LABEL, false,
-                                       (int16_t)(known.detail | ISO_LABELS_DIFFER), NULL};
-    return one < other ? said : known;
+    return (struct iso_value_type){kind, false, 0};
 }
 
 /* ---- what rows have shown ---- */
@@ -210,15 +121,11 @@ static void note_type(struct ticdc *ticdc, struct ticdc_typed *typed, const stru
 {
     struct ticdc_typed_column *column =
         find_typed_column(typed, cell->name, cell->name_length, guess);
-    struct iso_value_type value = cell->value;
-    if (column && column->value.kind == ISO_VALUE_LABEL && value.kind == ISO_VALUE_LABEL &&
-        !(value.detail & ISO_LABELS_DIFFER))
-        value = value.labels ? join_labels(column->value, value) : column->value;
-    if (column && iso_value_type_equal(column->value, value))
+    if (column && iso_value_type_equal(column->value, cell->value))
         return;
     ticdc->typed.known++;
     if (column) {
-        column->value = value;
+        column->value = cell->value;
         return;
     }
     typed->columns = iso_reallocate(typed->columns, (typed->count + 1) * sizeof *typed->columns);
@@ -240,18 +147,6 @@ void ticdc_note_types(struct ticdc *ticdc, struct iso_json_text table, const str
     }
 }
 
-void ticdc_copy_types(struct ticdc *ticdc, struct iso_json_text from, struct iso_json_text to)
-{
-    struct ticdc_typed *copy = typed_of(ticdc, to);
-    const struct ticdc_typed *typed = find_typed(ticdc, from.at, from.length);
-    for (uint32_t i = 0; typed && i < typed->count; i++)
-        note_type(ticdc, copy,
-                  &(struct iso_cell){.name = typed->columns[i].name,
-                                     .name_length = typed->columns[i].length,
-                                     .value = typed->columns[i].value},
-                  i);
-}
-
 struct iso_value_type ticdc_value_type(const struct iso_decoder *decoder, const char *table,
                                        size_t length, const char *column, size_t column_length)
 {
@@ -260,11 +155,11 @@ struct iso_value_type ticdc_value_type(const struct iso_decoder *decoder, const 
     if (!typed || (!column && ticdc->cells.on))
         return (struct iso_value_type){0};
     if (!column && !ticdc->value)
-        return (struct iso_value_type){ISO_VALUE_ROW, false, 0, NULL};
+        return (struct iso_value_type){ISO_VALUE_ROW, false, 0};
     const char *name = column ? column : ticdc->value;
     const struct ticdc_typed_column *found =
         find_typed_column(typed, name, column ? column_length : strlen(name), 0);
-    return found ? found->value : (struct iso_value_type){ISO_VALUE_ANY, false, 0, NULL};
+    return found ? found->value : (struct iso_value_type){ISO_VALUE_ANY, false, 0};
 }
 
 uint32_t ticdc_types_known(const struct iso_decoder *decoder)
@@ -280,11 +175,9 @@ void ticdc_types_release(struct ticdc *ticdc)
         iso_free(ticdc->typed.list[i].columns);
         iso_free(ticdc->typed.list[i].table);
     }
-    for (uint32_t i = 0; i < ticdc->typed.label_count; i++)
-        iso_free(ticdc->typed.labels[i]);
-    iso_text_release(&ticdc->typed.scratch);
-    ISO_FREE_ALL(ticdc->typed.list, ticdc->typed.labels);
-    ticdc->typed = (struct ticdc_types){.known = ticdc->typed.known};
+    iso_free(ticdc->typed.list);
+    ticdc->typed.list = NULL;
+    ticdc->typed.count = 0;
 }
 
 /* As text, a line a column: they are few, and known again with the first row of each table. */
@@ -310,16 +203,15 @@ void ticdc_types_archive(struct ticdc *ticdc, struct iso_archive *archive)
                 archive->restoring ? NULL : ticdc->typed.list[i].columns[c].name);
             ISO_ARCHIVE_AS(archive, "kind", cell.value.kind);
             ISO_ARCHIVE_AS(archive, "detail", cell.value.detail);
-            char *labels = ticdc_archive_optional(archive, "labels", (char *)cell.value.labels);
             iso_archive_expect(archive, cell.value.kind < ISO_VALUE_KINDS);
             if (!archive->restoring)
                 continue;
             cell.name = name;
             cell.name_length = name ? (uint32_t)strlen(name) : 0;
-            cell.value.labels = labels ? keep_labels(&ticdc->typed, labels) : NULL;
             if (archive->error->status == ISO_OK)
-                note_type(ticdc, typed_of(ticdc, text_of(table)), &cell, c);
-            ISO_FREE_ALL(name, labels);
+                note_type(ticdc, typed_of(ticdc, (struct iso_json_text){table, strlen(table)}),
+                          &cell, c);
+            iso_free(name);
         }
         if (archive->restoring)
             iso_free(table);

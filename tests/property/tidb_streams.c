@@ -34,7 +34,7 @@ struct stream {
     enum iso_status outcome;
     const char *reason;
     uint64_t held, lies, lies_found, lost, lost_noticed, repeats, shared, locks, past, moves,
-        labels, undecided;
+        undecided;
 };
 
 static bool next_string(const char *line, const char *before, char *text, size_t size)
@@ -138,7 +138,6 @@ static void compare(struct stream *stream)
     stream->locks += world->locks;
     stream->past += world->past_reads;
     stream->moves += world->moves;
-    stream->labels += world->labels;
 }
 
 static void give(struct feeder *feeder, struct tidb_world *world, struct feed *feed,
@@ -209,15 +208,14 @@ static bool run_format(const char *format, uint64_t histories, uint64_t seed)
     bool holds = !strcmp(format, "csv") ||
                  stream->held; /* of rows that a first file may have brought nothing is said */
     bool occurred = holds && stream->lies_found && stream->lost_noticed && stream->repeats &&
-                    stream->shared && stream->locks && stream->past && stream->moves &&
-                    stream->labels;
+                    stream->shared && stream->locks && stream->past && stream->moves;
     printf("# %s: %" PRIu64 " held, %" PRIu64 " undecided, %" PRIu64 " lies surely told, %" PRIu64
            " found, %" PRIu64 " lost rows noticed, %" PRIu64 " not, %" PRIu64 " repeats, %" PRIu64
            " shared commits, %" PRIu64 " locking reads, %" PRIu64 " of the past, %" PRIu64
-           " moves, %" PRIu64 " labels by name\n",
+           " moves\n",
            format, stream->held, stream->undecided, stream->lies, stream->lies_found,
            stream->lost_noticed, stream->lost, stream->repeats, stream->shared, stream->locks,
-           stream->past, stream->moves, stream->labels);
+           stream->past, stream->moves);
     printf("%s - %s: %" PRIu64 " histories of a TiDB\n", !failed && occurred ? "ok" : "not ok",
            format, histories);
     iso_free(stream);

@@ -373,23 +373,12 @@ static void make_statement(struct tidb_world *world)
 
 /* ---- what clients do ---- */
 
-/* Of a label its number, or its name: each client has one form. (Of one that mixes them in a
- * transaction, of a table of which no row came yet, both would be two values.) */
-static void put_value(struct tidb_world *world, struct transaction *transaction,
-                      const struct tidb_column *column, int value)
+static void put_value(struct iso_text *text, const struct tidb_column *column, int value)
 {
-    struct tidb_cell cell = {.type = column->type};
-    struct iso_text *text = &transaction->operations;
-    if (value < 0) {
+    if (value < 0)
         iso_text_put(text, "null");
-        return;
-    }
-    const char *spelt = cell.text = column->type->pool[value];
-    if (tidb_is_label(&cell) && transaction->number % 2) {
-        spelt = tidb_label_of(&cell);
-        world->labels++;
-    }
-    iso_text_put_string(text, spelt, strlen(spelt));
+    else
+        iso_text_put_string(text, column->type->pool[value], strlen(column->type->pool[value]));
 }
 
 /* Another value of the type; -1 is NULL. */
@@ -479,7 +468,7 @@ static void read_row(struct tidb_world *world, struct transaction *transaction, 
             if (world->lies && !own->is_touched && percent(world, 10))
                 lie(world, transaction, table, r, c, &value, seen.is_known[c]);
             iso_text_format(text, "%s\"%s\":", between, schema->columns[c].name);
-            put_value(world, transaction, &schema->columns[c], value);
+            put_value(text, &schema->columns[c], value);
             between = ",";
         }
         iso_text_put(text, "}");
@@ -553,7 +542,7 @@ static void write_row(struct tidb_world *world, struct transaction *transaction,
         if (!lists)
             continue;
         iso_text_format(text, "%s\"%s\":", between, schema->columns[c].name);
-        put_value(world, transaction, &schema->columns[c], own->values.of[c]);
+        put_value(text, &schema->columns[c], own->values.of[c]);
         between = ",";
     }
     iso_text_put(text, lists ? "}" : "");

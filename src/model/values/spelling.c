@@ -65,8 +65,6 @@ static enum family family_of(struct iso_value_type type)
 
 bool iso_value_spell(struct iso_value_type type, struct iso_json_text text, struct iso_text *out)
 {
-    if (type.kind == ISO_VALUE_LABEL)
-        return spelling_spell_label(type, text, out);
     switch (family_of(type)) {
     case NUMBERS:
         return spelling_spell_number(type, text, out);
@@ -82,7 +80,7 @@ bool iso_value_spell(struct iso_value_type type, struct iso_json_text text, stru
     }
 }
 
-bool spelling_is_integer(struct iso_json_text text)
+static bool is_integer(struct iso_json_text text)
 {
     size_t i = text.length && text.at[0] == '-';
     if (i == text.length)
@@ -92,11 +90,17 @@ bool spelling_is_integer(struct iso_json_text text)
     return i == text.length;
 }
 
+/* Which number a name has says the schema alone. */
+static enum relation relate_labels(struct iso_json_text one, struct iso_json_text other)
+{
+    return is_integer(one) != is_integer(other) ? RELATION_SIMILAR : RELATION_OTHER;
+}
+
 static enum relation relate(struct iso_value_type type, struct iso_json_text one,
                             struct iso_json_text other, bool rounds)
 {
     if (type.kind == ISO_VALUE_LABEL)
-        return spelling_relate_labels(type, one, other);
+        return relate_labels(one, other);
     switch (family_of(type)) {
     case NUMBERS:
         return spelling_relate_numbers(type, one, other, rounds);
@@ -125,9 +129,9 @@ static bool is_nested(struct iso_json_text text)
 /* The stream's own two spellings: a snapshot's and a change's. */
 static bool are_of_stream(struct iso_json_text one, struct iso_json_text other)
 {
-    static const struct iso_value_type instant = {ISO_VALUE_INSTANT, false, 0, NULL},
-                                       local = {ISO_VALUE_TIMESTAMP, false, 9, NULL};
-    bool integers = spelling_is_integer(one) && spelling_is_integer(other);
+    static const struct iso_value_type instant = {ISO_VALUE_INSTANT, false, 0},
+                                       local = {ISO_VALUE_TIMESTAMP, false, 9};
+    bool integers = is_integer(one) && is_integer(other);
     return spelling_are_like_numbers(one, other) ||
            relate(instant, one, other, false) == RELATION_SAME ||
            (!integers && relate(local, one, other, false) == RELATION_SAME);
@@ -148,14 +152,14 @@ static bool are_bits(struct iso_json_text one, struct iso_json_text other)
 {
     size_t length = one.length > other.length ? one.length : other.length;
     struct iso_value_type type = {ISO_VALUE_BITS, false,
-                                  (int16_t)(length < INT16_MAX ? length : INT16_MAX), NULL};
+                                  (int16_t)(length < INT16_MAX ? length : INT16_MAX)};
     return length && relate(type, one, other, false) == RELATION_SAME;
 }
 
 /* An unsigned number above 2^63, and as the stream has it. */
 static bool are_wrapped(struct iso_json_text one, struct iso_json_text other)
 {
-    static const struct iso_value_type wide = {ISO_VALUE_INTEGER_64, false, 0, NULL};
+    static const struct iso_value_type wide = {ISO_VALUE_INTEGER_64, false, 0};
     return (*one.at == '-') != (*other.at == '-') &&
            relate(wide, one, other, false) == RELATION_SAME;
 }
@@ -164,15 +168,15 @@ static bool are_wrapped(struct iso_json_text one, struct iso_json_text other)
 static bool may_be_one(struct iso_json_text one, struct iso_json_text other, bool only_signed)
 {
     static const struct iso_value_type types[] = {
-        {ISO_VALUE_BOOLEAN, false, 0, NULL},   {ISO_VALUE_DATE, false, 0, NULL},
-        {ISO_VALUE_TIMESTAMP, false, 3, NULL}, {ISO_VALUE_TIMESTAMP, false, 6, NULL},
-        {ISO_VALUE_TIMESTAMP, false, 9, NULL}, {ISO_VALUE_INSTANT, false, 0, NULL},
-        {ISO_VALUE_TIME, false, 3, NULL},      {ISO_VALUE_TIME, false, 6, NULL},
-        {ISO_VALUE_TIME, false, 9, NULL},      {ISO_VALUE_ZONED_TIME, false, 0, NULL},
-        {ISO_VALUE_BYTES, false, 0, NULL},     {ISO_VALUE_UUID, false, 0, NULL}};
-    static const struct iso_value_type json = {ISO_VALUE_JSON, false, 0, NULL},
-                                       list = {ISO_VALUE_NESTED, false, 0, NULL};
-    if (spelling_is_integer(one) && spelling_is_integer(other))
+        {ISO_VALUE_BOOLEAN, false, 0},   {ISO_VALUE_DATE, false, 0},
+        {ISO_VALUE_TIMESTAMP, false, 3}, {ISO_VALUE_TIMESTAMP, false, 6},
+        {ISO_VALUE_TIMESTAMP, false, 9}, {ISO_VALUE_INSTANT, false, 0},
+        {ISO_VALUE_TIME, false, 3},      {ISO_VALUE_TIME, false, 6},
+        {ISO_VALUE_TIME, false, 9},      {ISO_VALUE_ZONED_TIME, false, 0},
+        {ISO_VALUE_BYTES, false, 0},     {ISO_VALUE_UUID, false, 0}};
+    static const struct iso_value_type json = {ISO_VALUE_JSON, false, 0},
+                                       list = {ISO_VALUE_NESTED, false, 0};
+    if (is_integer(one) && is_integer(other))
         return !only_signed && are_wrapped(one, other);
     for (size_t i = 0; i < sizeof types / sizeof *types; i++) {
         enum relation relation = relate(types[i], one, other, false);
@@ -197,9 +201,8 @@ static bool is_word(struct iso_json_text text)
 /* True and false have short forms; of base64 the bytes, or hex digits, may be the other. */
 static bool may_be_forms(struct iso_json_text one, struct iso_json_text other)
 {
-    bool boolean = one.length == 1
-                       ? (*one.at | 0x20) == 't' || (*one.at | 0x20) == 'f'
-                       : spelling_is_word(one, "true") || spelling_is_word(one, "false");
+    bool boolean = one.length == 1 ? (*one.at | 0x20) == 't' || (*one.at | 0x20) == 'f'
+                                   : spelling_is_word(one, "true") || spelling_is_word(one, "false");
     bool base64 = one.length % 4 == 0 &&
                   (other.length == one.length / 4 * 3 || other.length == one.length / 2 * 3);
     return boolean || base64;

@@ -29,7 +29,7 @@ static bool put_value(struct speller *speller, int depth);
 
 static void put_number(struct speller *speller, struct iso_json_text literal)
 {
-    static const struct iso_value_type as_double = {ISO_VALUE_DOUBLE, false, 0, NULL};
+    static const struct iso_value_type as_double = {ISO_VALUE_DOUBLE, false, 0};
     struct spelling_number number;
     if (speller->rounds && spelling_spell_number(as_double, literal, speller->out))
         return;

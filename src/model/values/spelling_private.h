@@ -23,7 +23,6 @@ static inline bool spelling_equal(struct iso_json_text one, struct iso_json_text
     return one.length == other.length && (!one.length || !memcmp(one.at, other.at, one.length));
 }
 
-bool spelling_is_integer(struct iso_json_text text);
 bool spelling_is_word(struct iso_json_text text, const char *word); /* whatever its case */
 
 /* The text inside NAME('...'), as Python prints it; otherwise the whole text. */
@@ -75,13 +74,6 @@ enum relation spelling_relate_json(struct iso_value_type type, struct iso_json_t
                                    struct iso_json_text other);
 /* Without white space, else as it is. */
 bool spelling_compact_json(struct iso_json_text text, struct iso_text *out);
-
-/* ---- labels ---- */
-
-bool spelling_spell_label(struct iso_value_type type, struct iso_json_text text,
-                          struct iso_text *out);
-enum relation spelling_relate_labels(struct iso_value_type type, struct iso_json_text one,
-                                     struct iso_json_text other);
 
 /* ---- arrays ---- */
 

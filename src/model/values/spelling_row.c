@@ -85,7 +85,6 @@ static bool is_bare(struct iso_value_type type, struct iso_json_text text)
     case ISO_VALUE_TIME:
     case ISO_VALUE_LIST:
     case ISO_VALUE_NESTED:
-    case ISO_VALUE_LABEL:
         return true;
     case ISO_VALUE_DOUBLE:
     case ISO_VALUE_FLOAT:

@@ -29,29 +29,20 @@ enum iso_value_kind {
     ISO_VALUE_BYTES,      /* base64 */
     ISO_VALUE_BITS,       /* `detail` bits, little-endian, as base64 */
     ISO_VALUE_UUID,
-    ISO_VALUE_LABEL,  /* of a list in the schema: its number (several: a mask), or its name */
+    ISO_VALUE_LABEL,  /* of a list in the schema: its name, or its number (several: a mask) */
     ISO_VALUE_JSON,   /* text that is JSON */
     ISO_VALUE_LIST,   /* JSON of texts, integers, booleans */
     ISO_VALUE_NESTED, /* JSON of which only its sender knows what it means */
     ISO_VALUE_KINDS
 };
 
-/* The `detail` of labels. */
-enum {
-    ISO_LABELS_SET = 1,    /* several at a time */
-    ISO_LABELS_NAMED = 2,  /* the stream has names */
-    ISO_LABELS_DIFFER = 4, /* schemas did not agree on the list */
-};
-
 struct iso_value_type {
     uint8_t kind;    /* enum iso_value_kind */
     bool is_respelt; /* also the stream spells one value in several ways */
     int16_t detail;
-    const char *labels; /* each with ISO_LABELS_END behind it, by number; belongs to who said the
-                           type; NULL: not known */
 };
 
 static inline bool iso_value_type_equal(struct iso_value_type one, struct iso_value_type other)
 {
-    return one.kind == other.kind && one.detail == other.detail && one.labels == other.labels;
+    return one.kind == other.kind && one.detail == other.detail;
 }

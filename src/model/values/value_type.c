@@ -12,44 +12,38 @@ struct meaning {
 };
 
 static const struct meaning meanings[] = {
-    {"io.debezium.time.Date", {ISO_VALUE_DATE, false, 0, NULL}},
-    {"io.debezium.time.Timestamp", {ISO_VALUE_TIMESTAMP, false, 3, NULL}},
-    {"io.debezium.time.MicroTimestamp", {ISO_VALUE_TIMESTAMP, false, 6, NULL}},
-    {"io.debezium.time.NanoTimestamp", {ISO_VALUE_TIMESTAMP, false, 9, NULL}},
-    {"io.debezium.time.ZonedTimestamp", {ISO_VALUE_INSTANT, true, 0, NULL}},
-    {"io.debezium.time.Time", {ISO_VALUE_TIME, false, 3, NULL}},
-    {"io.debezium.time.MicroTime", {ISO_VALUE_TIME, false, 6, NULL}},
-    {"io.debezium.time.NanoTime", {ISO_VALUE_TIME, false, 9, NULL}},
-    {"io.debezium.time.ZonedTime", {ISO_VALUE_ZONED_TIME, true, 0, NULL}},
-    {"io.debezium.time.MicroDuration", {ISO_VALUE_TIME, false, 6, NULL}},
-    {"io.debezium.time.NanoDuration", {ISO_VALUE_TIME, false, 9, NULL}},
-    {"io.debezium.time.Year", {ISO_VALUE_INTEGER, false, 0, NULL}},
-    {"io.debezium.data.Uuid", {ISO_VALUE_UUID, false, 0, NULL}},
-    {"io.debezium.data.Json", {ISO_VALUE_JSON, true, 0, NULL}},
-    {"io.debezium.data.Xml", {ISO_VALUE_TEXT, false, 0, NULL}},
-    {"io.debezium.data.Enum", {ISO_VALUE_TEXT, false, 0, NULL}},
-    {"io.debezium.data.EnumSet", {ISO_VALUE_TEXT, false, 0, NULL}},
-    {"io.debezium.data.Ltree", {ISO_VALUE_TEXT, false, 0, NULL}},
-    {"io.debezium.data.VariableScaleDecimal", {ISO_VALUE_NUMERIC, true, 0, NULL}},
-    {"org.apache.kafka.connect.data.Date", {ISO_VALUE_DATE, false, 0, NULL}},
-    {"org.apache.kafka.connect.data.Time", {ISO_VALUE_TIME, false, 3, NULL}},
-    {"org.apache.kafka.connect.data.Timestamp", {ISO_VALUE_TIMESTAMP, false, 3, NULL}},
+    {"io.debezium.time.Date", {ISO_VALUE_DATE, false, 0}},
+    {"io.debezium.time.Timestamp", {ISO_VALUE_TIMESTAMP, false, 3}},
+    {"io.debezium.time.MicroTimestamp", {ISO_VALUE_TIMESTAMP, false, 6}},
+    {"io.debezium.time.NanoTimestamp", {ISO_VALUE_TIMESTAMP, false, 9}},
+    {"io.debezium.time.ZonedTimestamp", {ISO_VALUE_INSTANT, true, 0}},
+    {"io.debezium.time.Time", {ISO_VALUE_TIME, false, 3}},
+    {"io.debezium.time.MicroTime", {ISO_VALUE_TIME, false, 6}},
+    {"io.debezium.time.NanoTime", {ISO_VALUE_TIME, false, 9}},
+    {"io.debezium.time.ZonedTime", {ISO_VALUE_ZONED_TIME, true, 0}},
+    {"io.debezium.time.MicroDuration", {ISO_VALUE_TIME, false, 6}},
+    {"io.debezium.time.NanoDuration", {ISO_VALUE_TIME, false, 9}},
+    {"io.debezium.time.Year", {ISO_VALUE_INTEGER, false, 0}},
+    {"io.debezium.data.Uuid", {ISO_VALUE_UUID, false, 0}},
+    {"io.debezium.data.Json", {ISO_VALUE_JSON, true, 0}},
+    {"io.debezium.data.Xml", {ISO_VALUE_TEXT, false, 0}},
+    {"io.debezium.data.Enum", {ISO_VALUE_TEXT, false, 0}},
+    {"io.debezium.data.EnumSet", {ISO_VALUE_TEXT, false, 0}},
+    {"io.debezium.data.Ltree", {ISO_VALUE_TEXT, false, 0}},
+    {"io.debezium.data.VariableScaleDecimal", {ISO_VALUE_NUMERIC, true, 0}},
+    {"org.apache.kafka.connect.data.Date", {ISO_VALUE_DATE, false, 0}},
+    {"org.apache.kafka.connect.data.Time", {ISO_VALUE_TIME, false, 3}},
+    {"org.apache.kafka.connect.data.Timestamp", {ISO_VALUE_TIMESTAMP, false, 3}},
 };
 
 static const struct meaning plain_types[] = {
-    {"int8", {ISO_VALUE_INTEGER, false, 0, NULL}},
-    {"int16", {ISO_VALUE_INTEGER, false, 0, NULL}},
-    {"int32", {ISO_VALUE_INTEGER, false, 0, NULL}},
-    {"int64", {ISO_VALUE_INTEGER_64, false, 0, NULL}},
-    {"boolean", {ISO_VALUE_BOOLEAN, false, 0, NULL}},
-    {"float", {ISO_VALUE_FLOAT, false, 0, NULL}},
-    {"float32", {ISO_VALUE_FLOAT, false, 0, NULL}},
-    {"double", {ISO_VALUE_DOUBLE, false, 0, NULL}},
-    {"float64", {ISO_VALUE_DOUBLE, false, 0, NULL}},
-    {"bytes", {ISO_VALUE_BYTES, false, 0, NULL}},
-    {"string", {ISO_VALUE_ANY, false, 0, NULL}},
-    {"struct", {ISO_VALUE_NESTED, false, 0, NULL}},
-    {"map", {ISO_VALUE_NESTED, false, 0, NULL}},
+    {"int8", {ISO_VALUE_INTEGER, false, 0}},    {"int16", {ISO_VALUE_INTEGER, false, 0}},
+    {"int32", {ISO_VALUE_INTEGER, false, 0}},   {"int64", {ISO_VALUE_INTEGER_64, false, 0}},
+    {"boolean", {ISO_VALUE_BOOLEAN, false, 0}}, {"float", {ISO_VALUE_FLOAT, false, 0}},
+    {"float32", {ISO_VALUE_FLOAT, false, 0}},   {"double", {ISO_VALUE_DOUBLE, false, 0}},
+    {"float64", {ISO_VALUE_DOUBLE, false, 0}},  {"bytes", {ISO_VALUE_BYTES, false, 0}},
+    {"string", {ISO_VALUE_ANY, false, 0}},      {"struct", {ISO_VALUE_NESTED, false, 0}},
+    {"map", {ISO_VALUE_NESTED, false, 0}},
 };
 
 /* Databases' names of text types; PostgreSQL, MariaDB, MySQL. */
@@ -75,8 +69,8 @@ static bool begins(struct iso_json_text text, const char *word)
 static struct iso_value_type decimal(bool has_scale, int32_t scale)
 {
     if (has_scale && labs(scale) <= ISO_CELL_SCALE_MAX)
-        return (struct iso_value_type){ISO_VALUE_DECIMAL, true, (int16_t)scale, NULL};
-    return (struct iso_value_type){ISO_VALUE_NUMERIC, true, 0, NULL};
+        return (struct iso_value_type){ISO_VALUE_DECIMAL, true, (int16_t)scale};
+    return (struct iso_value_type){ISO_VALUE_NUMERIC, true, 0};
 }
 
 /* A string whose column the database calls so. */
@@ -91,8 +85,8 @@ static struct iso_value_type string_of(const struct iso_connect_type *said)
                            said->source_scale);
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
         if (begins(said->source, texts[i]))
-            return (struct iso_value_type){ISO_VALUE_TEXT, false, 0, NULL};
-    return (struct iso_value_type){ISO_VALUE_ANY, false, 0, NULL};
+            return (struct iso_value_type){ISO_VALUE_TEXT, false, 0};
+    return (struct iso_value_type){ISO_VALUE_ANY, false, 0};
 }
 
 static struct iso_value_type of_plain(const struct iso_connect_type *said)
@@ -101,18 +95,18 @@ static struct iso_value_type of_plain(const struct iso_connect_type *said)
         return string_of(said);
     if (begins(said->source, "FLOAT") && ISO_PAYLOAD_IS(said->type, "double") &&
         !said->is_source_scaled)
-        return (struct iso_value_type){ISO_VALUE_FLOAT, false, 0, NULL};
+        return (struct iso_value_type){ISO_VALUE_FLOAT, false, 0};
     if (ISO_PAYLOAD_IS(said->type, "array")) {
         uint8_t items = said->items.kind;
         bool plain = items == ISO_VALUE_INTEGER || items == ISO_VALUE_INTEGER_64 ||
                      items == ISO_VALUE_BOOLEAN || items == ISO_VALUE_TEXT ||
                      items == ISO_VALUE_UUID;
-        return (struct iso_value_type){plain ? ISO_VALUE_LIST : ISO_VALUE_NESTED, false, 0, NULL};
+        return (struct iso_value_type){plain ? ISO_VALUE_LIST : ISO_VALUE_NESTED, false, 0};
     }
     for (size_t i = 0; i < sizeof plain_types / sizeof *plain_types; i++)
         if (is(said->type, plain_types[i].name))
             return plain_types[i].type;
-    return (struct iso_value_type){ISO_VALUE_ANY, false, 0, NULL};
+    return (struct iso_value_type){ISO_VALUE_ANY, false, 0};
 }
 
 struct iso_value_type iso_value_type_of(const struct iso_connect_type *said)
@@ -123,13 +117,13 @@ struct iso_value_type iso_value_type_of(const struct iso_connect_type *said)
         return decimal(said->is_scaled, said->scale);
     if (is(said->name, "io.debezium.data.Bits") && said->has_length && said->length > 0 &&
         said->length <= INT16_MAX)
-        return (struct iso_value_type){ISO_VALUE_BITS, false, (int16_t)said->length, NULL};
+        return (struct iso_value_type){ISO_VALUE_BITS, false, (int16_t)said->length};
     for (size_t i = 0; i < sizeof meanings / sizeof *meanings; i++)
         if (is(said->name, meanings[i].name))
             return meanings[i].type;
     /* A name that is not known: bits of varying length, intervals, geometry. */
     return (struct iso_value_type){
-        ISO_PAYLOAD_IS(said->type, "struct") ? ISO_VALUE_NESTED : ISO_VALUE_ANY, false, 0, NULL};
+        ISO_PAYLOAD_IS(said->type, "struct") ? ISO_VALUE_NESTED : ISO_VALUE_ANY, false, 0};
 }
 
 static bool take_number(struct iso_json_text text, int32_t *number)

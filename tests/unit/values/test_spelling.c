@@ -3,7 +3,6 @@
 
 #include "tests/support/test.h"
 
-#include "values/labels.h"
 #include "values/spelling.h"
 
 static const struct iso_spellers of_client = {.client = true}, of_stream = {.client = false},
@@ -17,7 +16,7 @@ static struct iso_json_text text_of(const char *text)
 
 #define TYPE(kind, detail)                                                                         \
     {                                                                                              \
-        ISO_VALUE_##kind, false, detail, NULL                                                      \
+        ISO_VALUE_##kind, false, detail                                                            \
     }
 
 /* What is expected of a text, or of two in both orders; CLEAR: not UNCLEAR, whichever. */
@@ -147,78 +146,6 @@ static struct row booleans[] = {
     {TYPE(BOOLEAN, 0), UNCLEAR, "true", "yes", &of_client},
     {.text = NULL},
 };
-
-#define LABELS(detail, labels)                                                                     \
-    {                                                                                              \
-        ISO_VALUE_LABEL, false, detail, labels                                                     \
-    }
-#define ENUM_AB                                                                                    \
-    LABELS(0, "a\x1f"                                                                              \
-              "b\x1f")
-#define ENUM_DIGITS                                                                                \
-    LABELS(0, "2\x1f"                                                                              \
-              "1\x1f")
-#define SET_ABC                                                                                    \
-    LABELS(ISO_LABELS_SET, "a\x1f"                                                                 \
-                           "b\x1f"                                                                 \
-                           "c\x1f")
-
-static struct row labels[] = {
-    {ENUM_AB, SPELT, "b", "2", NULL},
-    {ENUM_AB, SPELT, "B", "2", NULL},
-    {ENUM_AB, SPELT, "2", "2", NULL},
-    {ENUM_AB, SPELT, "", "0", NULL},
-    {ENUM_AB, LEFT, "c", NULL, NULL},
-    {ENUM_AB, EQUAL, "b", "2", &of_client},
-    {ENUM_AB, DIFFERENT, "a", "2", &of_client},
-    {ENUM_AB, DIFFERENT, "a", "b", &of_client},
-    {ENUM_AB, UNCLEAR, "c", "2", &of_client},
-    {ENUM_DIGITS, LEFT, "2", NULL, NULL}, /* the first, or the second */
-    {ENUM_DIGITS, UNCLEAR, "2", "1", &of_client},
-    {ENUM_DIGITS, DIFFERENT, "2", "3", &of_client},
-    {SET_ABC, SPELT, "b,a", "3", NULL},
-    {SET_ABC, SPELT, "", "0", NULL},
-    {SET_ABC, LEFT, "a,x", NULL, NULL},
-    {SET_ABC, EQUAL, "a,b", "3", &of_client},
-    {SET_ABC, DIFFERENT, "a", "3", &of_client},
-    {TYPE(LABEL, 0), UNCLEAR, "b", "2", &of_client},
-    {TYPE(LABEL, 0), DIFFERENT, "1", "2", &of_client},
-    {TYPE(LABEL, 0), DIFFERENT, "b", "a", &of_client},
-    {TYPE(LABEL, ISO_LABELS_NAMED), UNCLEAR, "1", "10", &of_client},
-    {TYPE(LABEL, ISO_LABELS_NAMED), UNCLEAR, "B,a", "a,b", &of_client},
-    {TYPE(LABEL, ISO_LABELS_NAMED), DIFFERENT, "a,b", "a,bc", &of_client},
-    {.text = NULL},
-};
-
-static void check_list(bool read(struct iso_json_text text, struct iso_text *labels),
-                       const char *text, const char *expected)
-{
-    struct iso_text list = {0};
-    bool fine = read(text_of(text), &list);
-    assert_int_equal(fine, expected != NULL);
-    if (expected) {
-        iso_text_put_bytes(&list, "", 1);
-        assert_string_equal(list.bytes, expected);
-    }
-    iso_text_release(&list);
-}
-
-static void lists_of_labels(void **state)
-{
-    (void)state;
-    check_list(iso_labels_of_allowed, "a,c\\,d,e\\f",
-               "a\x1f"
-               "c,d\x1f"
-               "e\\f\x1f");
-    check_list(iso_labels_of_allowed, "", NULL);
-    check_list(iso_labels_of_sql, "enum( 'it''s' ,\"x\", 'q\\'r')  COLLATE",
-               "it's\x1fx\x1fq'r\x1f");
-    check_list(iso_labels_of_sql, "set('')", "\x1f");
-    check_list(iso_labels_of_sql, "enum", NULL);
-    check_list(iso_labels_of_sql, "enum('a'", NULL);
-    check_list(iso_labels_of_sql, "enum(x'61')", NULL);
-    check_list(iso_labels_of_sql, "enum('a' 'b')", NULL);
-}
 
 static struct row floating[] = {
     {TYPE(DOUBLE, 0), SPELT, "3.0", "3", NULL},
@@ -415,7 +342,7 @@ static struct row untyped[] = {
 
 static struct iso_value_type typed(enum iso_value_kind kind, int detail)
 {
-    return (struct iso_value_type){(uint8_t)kind, false, (int16_t)detail, NULL};
+    return (struct iso_value_type){(uint8_t)kind, false, (int16_t)detail};
 }
 
 static struct iso_value_type type_of(void *context, struct iso_json_text column)
@@ -480,7 +407,6 @@ int main(void)
         {"numbers", check_rows, NULL, NULL, numbers},
         {"integers", check_rows, NULL, NULL, integers},
         {"booleans", check_rows, NULL, NULL, booleans},
-        {"labels", check_rows, NULL, NULL, labels},
         {"floating", check_rows, NULL, NULL, floating},
         {"moments", check_rows, NULL, NULL, moments},
         {"days_and_hours", check_rows, NULL, NULL, days_and_hours},
@@ -489,7 +415,6 @@ int main(void)
         {"documents", check_rows, NULL, NULL, documents},
         {"untyped", check_rows, NULL, NULL, untyped},
         cmocka_unit_test(rows),
-        cmocka_unit_test(lists_of_labels),
     };
     cmocka_set_message_output(CM_OUTPUT_TAP);
     return cmocka_run_group_tests(tests, NULL, NULL);
