@@ -201,8 +201,9 @@ static bool is_word(struct iso_json_text text)
 /* True and false have short forms; of base64 the bytes, or hex digits, may be the other. */
 static bool may_be_forms(struct iso_json_text one, struct iso_json_text other)
 {
-    bool boolean = one.length == 1 ? (*one.at | 0x20) == 't' || (*one.at | 0x20) == 'f'
-                                   : spelling_is_word(one, "true") || spelling_is_word(one, "false");
+    bool boolean = one.length == 1
+                       ? (*one.at | 0x20) == 't' || (*one.at | 0x20) == 'f'
+                       : spelling_is_word(one, "true") || spelling_is_word(one, "false");
     bool base64 = one.length % 4 == 0 &&
                   (other.length == one.length / 4 * 3 || other.length == one.length / 2 * 3);
     return boolean || base64;
