@@ -5,6 +5,8 @@
 
 #include "base/memory.h"
 
+enum { PARTS = 64 };
+
 static void make_room(struct iso_stairs *stairs)
 {
     if (stairs->first && stairs->count == stairs->capacity) {
@@ -15,8 +17,9 @@ static void make_room(struct iso_stairs *stairs)
     ISO_GROW(stairs->list, stairs->count, stairs->capacity);
 }
 
-void iso_stairs_climb(struct iso_stairs *stairs, uint64_t grain, uint64_t time, uint64_t value)
+void iso_stairs_climb(struct iso_stairs *stairs, uint64_t lag, uint64_t time, uint64_t value)
 {
+    uint64_t grain = lag / PARTS + 1;
     time = (time + grain - 1) / grain * grain;
     uint32_t at = stairs->count;
     while (at > stairs->first && stairs->list[at - 1].time > time)

@@ -2,8 +2,8 @@
  * highest step up to a time that rises, too; steps that promise no more than one before them are
  * left out.
  *
- * Memory: times are rounded up to multiples of `grain`, so that the number of steps depends on how
- * far behind the asked time is, and not on how much is noted. Threads: the caller's.
+ * Memory: times are rounded up to a part of `lag`, which the asked time is behind those that are
+ * noted, so that the number of steps does not grow with how much is noted. Threads: the caller's.
  */
 #pragma once
 
@@ -18,7 +18,7 @@ struct iso_stairs {
 };
 
 /* `value` was so at `time`, or a little earlier. */
-void iso_stairs_climb(struct iso_stairs *stairs, uint64_t grain, uint64_t time, uint64_t value);
+void iso_stairs_climb(struct iso_stairs *stairs, uint64_t lag, uint64_t time, uint64_t value);
 /* Moves to the step that stands at `time`, or before. */
 void iso_stairs_reach(struct iso_stairs *stairs, uint64_t time);
 void iso_stairs_archive(struct iso_archive *archive, struct iso_stairs *stairs);

@@ -8,10 +8,7 @@
 #include "history/snapshot.h"
 #include "join/join_private.h"
 
-enum {
-    WALK_MOST = 1 << 16, /* a snapshot that a client made up may see any number of xids */
-    GRAIN = 64           /* a stair stands for that part of the grace */
-};
+enum { WALK_MOST = 1 << 16 }; /* a snapshot that a client made up may see any number of xids */
 
 /* ---- what was reached ---- */
 
@@ -45,7 +42,7 @@ void join_extent_note_end(struct iso_join *join, uint64_t xid, uint64_t committe
     uint64_t grace = join->options.grace_ms;
     if (!grace || !committed)
         return;
-    iso_stairs_climb(&extent->over, grace / GRAIN + 1, committed, xid);
+    iso_stairs_climb(&extent->over, grace, committed, xid);
     extent->latest = committed > extent->latest ? committed : extent->latest;
     if (extent->latest > grace)
         iso_stairs_reach(&extent->over, extent->latest - grace - 1);

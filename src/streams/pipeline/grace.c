@@ -23,13 +23,9 @@
 #include "history/snapshot.h"
 #include "pipeline/pipeline_private.h"
 
-/* A stair stands for 1/GRAIN of the grace: their number does not depend on how many messages
- * arrive. */
-enum { GRAIN = 64 };
-
 static void climb(struct iso_pipeline *pipeline, uint64_t time, uint64_t value)
 {
-    iso_stairs_climb(&pipeline->grace.promise, pipeline->options.grace_ms / GRAIN + 1, time, value);
+    iso_stairs_climb(&pipeline->grace.promise, pipeline->options.grace_ms, time, value);
 }
 
 void grace_release(struct grace *grace)
