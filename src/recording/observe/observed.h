@@ -44,8 +44,9 @@ void observed_client(struct observed *observed, const struct wire_piece *piece,
 
 /* By its type: it is not the client's, and is not sent on. */
 bool observed_server_takes(struct observed *observed, char type);
-/* True: it was taken, and is the client's after all (the server ends the session, and says why). */
-bool observed_server(struct observed *observed, const struct wire_piece *piece);
+/* True: it was taken, and the client gets `*piece` after all, which may be another by now: the
+ * server ends the session, and says why; or a question's failure is to be told. */
+bool observed_server(struct observed *observed, struct wire_piece *piece);
 
 /* When a question of the observer's own may be asked: an answer was passed on, nothing goes on, the
  * client says nothing more. */

@@ -200,6 +200,9 @@ struct asked {
     char expected[CATALOG_EXPECTED];
     struct catalog *catalog; /* that is being read */
     char answer[ANSWERS][256];
+    struct iso_text failure; /* with which one failed within the client's transaction */
+    bool is_owed;            /* to the client, whose transaction failed with it */
+    bool is_withheld;        /* a message that may have to say so */
 };
 
 struct observed {

@@ -42,7 +42,8 @@ static void put_sync(struct observed *observed, enum question question, struct i
 
 /* Outside of a transaction it has a timeout of its own, whatever the client's is. Within one it
  * stands in a savepoint: where it fails (the client cancels, its statement_timeout is over) the
- * client's transaction does not. */
+ * client's transaction does not. Where the savepoint itself fails the client is told so
+ * (tells_failure in server.c). */
 static void put_question(struct observed *observed, enum question question, const char *query,
                          struct iso_text *text)
 {
@@ -321,6 +322,14 @@ static void end_question(struct observed *observed, enum question question)
     memset(observed->question.answer, 0, sizeof observed->question.answer);
 }
 
+/* Whether the transaction failed by what was asked. */
+static bool take_status(struct observed *observed, const struct wire_piece *piece)
+{
+    char before = observed->conversation.status;
+    observed->conversation.status = piece->body && piece->size ? (char)*piece->body : 0;
+    return before == 'T' && observed->conversation.status == 'E' && observed->question.failure.used;
+}
+
 void observed_answer_own(struct observed *observed, const struct wire_piece *piece)
 {
     struct entry *entry = observed_head(observed);
@@ -328,13 +337,21 @@ void observed_answer_own(struct observed *observed, const struct wire_piece *pie
     switch (piece->type) {
     case 'E':
         observed->question.has_failed = true;
+        if (observed->conversation.status == 'T') {
+            observed->question.failure.used = 0;
+            iso_text_put_bytes(&observed->question.failure, piece->body,
+                               piece->body ? piece->size : 0);
+        }
         observed_pop_to_sync(observed);
         break;
     case 'D':
         take_answer(observed, piece, question);
         break;
     case 'Z':
-        observed->conversation.status = piece->body && piece->size ? (char)*piece->body : 0;
+        if (take_status(observed, piece))
+            observed->question.is_owed = observed->transaction.has_failed = true;
+        else if (observed->conversation.status != 'E')
+            observed->question.is_owed = false;
         observed_pop(observed);
         end_question(observed, question);
         break;

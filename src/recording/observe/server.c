@@ -7,7 +7,11 @@ enum { TAG_MOST = 64 };
 bool observed_server_takes(struct observed *observed, char type)
 {
     const struct entry *entry = observed_head(observed);
-    return entry && entry->own && !strchr("NAS", type);
+    if (entry && entry->own)
+        return !strchr("NAS", type);
+    observed->question.is_withheld =
+        observed->question.is_owed && !observed->conversation.is_lost && strchr("EC", type);
+    return observed->question.is_withheld;
 }
 
 static bool read_fields(struct result_fields *fields, const struct wire_piece *piece)
@@ -221,7 +225,8 @@ static void become_idle(struct observed *observed, const struct wire_piece *piec
 {
     struct transaction *transaction = &observed->transaction;
     observed->conversation.status = piece->body && piece->size ? (char)*piece->body : 0;
-    observed->conversation.copies = observed->doubt.is_unsettled = false;
+    observed->conversation.copies = observed->doubt.is_unsettled = observed->question.is_owed =
+        false;
     if (observed->conversation.status == 'I' && transaction->state == TRANSACTION_OPEN) {
         /* It ended without its COMMIT being understood. */
         observed_end_transaction(observed,
@@ -342,18 +347,24 @@ static void answer(struct observed *observed, struct entry *entry, const struct 
     }
 }
 
-static bool is_fatal(const struct wire_piece *piece)
+/* Whether an error has one of these values in a field. */
+static bool has_field(const struct wire_piece *piece, char wanted, const char *values)
 {
     struct wire_cursor cursor = wire_cursor(piece->body, piece->size);
     for (char field; (field = (char)wire_u8(&cursor));) {
         const char *value = wire_text(&cursor);
-        if ((field == 'V' || field == 'S') && (!strcmp(value, "FATAL") || !strcmp(value, "PANIC")))
+        if (field == wanted && *value && strstr(values, value))
             return true;
     }
     return false;
 }
 
-bool observed_server(struct observed *observed, const struct wire_piece *piece)
+static bool is_fatal(const struct wire_piece *piece)
+{
+    return has_field(piece, 'V', "FATAL PANIC") || has_field(piece, 'S', "FATAL PANIC");
+}
+
+static bool take(struct observed *observed, const struct wire_piece *piece)
 {
     struct entry *entry = observed_head(observed);
     if (piece->type == 'S' && piece->body) {
@@ -388,4 +399,33 @@ bool observed_server(struct observed *observed, const struct wire_piece *piece)
         answer(observed, entry, piece);
     }
     return false;
+}
+
+/* Whether this message, which was taken, is the client's first to show that its transaction failed
+ * with a question of ours. A COMMIT that was alone is refused by it. */
+static bool tells_failure(struct observed *observed, const struct wire_piece *piece)
+{
+    const struct running *running = &observed->running;
+    const struct entry *next = observed_head(observed);
+    if (piece->type == 'E')
+        return has_field(piece, 'C', "25P02");
+    return (running->statement->kind == PLAN_COMMIT || running->statement->kind == PLAN_PREPARE) &&
+           !running->statement->chains && piece->body &&
+           !strncmp((const char *)piece->body, "ROLLBACK", piece->size) && next &&
+           (next->kind == ENTRY_SYNC ||
+            (next->kind == ENTRY_QUERY && running->text->plan->count == 1));
+}
+
+bool observed_server(struct observed *observed, struct wire_piece *piece)
+{
+    bool is_withheld = observed->question.is_withheld, is_last = take(observed, piece);
+    observed->question.is_withheld = false;
+    if (!is_withheld)
+        return is_last;
+    const struct iso_text *failure = &observed->question.failure;
+    if (tells_failure(observed, piece))
+        *piece = (struct wire_piece){'E', true, true, (const uint8_t *)failure->bytes,
+                                     (uint32_t)failure->used};
+    observed->question.is_owed = false;
+    return true;
 }

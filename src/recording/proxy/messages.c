@@ -61,9 +61,8 @@ void loop_ask_question(struct loop *loop, struct session *session, enum observed
     cancel_asks(&session->target, observed_waits(session->observed));
 }
 
-/* The server ends the session while a question is out, and says so: that is the client's, and
- * nothing comes behind it. */
-static void pass_after_all(struct loop *loop, struct session *session, const uint8_t *bytes,
+/* What was kept so far, and this message, which was taken. False: the session is over. */
+static bool pass_after_all(struct loop *loop, struct session *session, const uint8_t *bytes,
                            const uint8_t *kept, const struct wire_piece *piece)
 {
     struct iso_text *text = &loop->gather;
@@ -73,7 +72,7 @@ static void pass_after_all(struct loop *loop, struct session *session, const uin
     iso_text_put_bytes(text, piece->body, piece->body ? piece->size : 0);
     wire_put_end(text, begun);
     session->strips = false;
-    loop_send_on(loop, session, &session->client, text->bytes, text->used);
+    return loop_send_on(loop, session, &session->client, text->bytes, text->used);
 }
 
 void loop_take_server_bytes(struct loop *loop, struct session *session, uint8_t *bytes, size_t size)
@@ -92,8 +91,10 @@ void loop_take_server_bytes(struct loop *loop, struct session *session, uint8_t 
         if (piece.type == 'K' && piece.body)
             cancel_add(&session->target, piece.body, piece.size);
         if (piece.ends && observed_server(session->observed, &piece)) {
-            pass_after_all(loop, session, bytes, kept, &piece);
-            return;
+            if (!pass_after_all(loop, session, bytes, kept, &piece))
+                return;
+            kept = bytes += at - bytes;
+            continue;
         }
         if (session->strips)
             continue;

@@ -1,7 +1,9 @@
 #!/usr/bin/env python3
 """Cancels that may hit a question of the proxy's: a transaction fails only with a statement of the client's own that was cancelled.
 
-    cancels.py PROXY-PORT DATABASE [--times N]    TAP without a plan, on stdout
+    cancels.py PROXY-PORT DATABASE [--times N] [--beside DIRECT-PORT]    TAP without a plan, on stdout
+
+--beside: pg_cancel_backend does it, again and again, of which the proxy knows nothing.
 """
 import argparse
 import os
@@ -41,18 +43,29 @@ def cancel(port, key):
         connection.recv(1)  # its end: the server has taken the request
 
 
+def cancel_beside(port, key):
+    """As long as there is somebody to cancel."""
+    session = Session(port, "postgres")
+    session.socket.settimeout(None)
+    session.ask("DO $$ BEGIN WHILE pg_cancel_backend(%d) LOOP PERFORM pg_sleep(0.00005); END LOOP; END $$" % struct.unpack_from("!i", key))
+
+
 def main():
     options = argparse.ArgumentParser()
     options.add_argument("port", type=int)
     options.add_argument("database")
     options.add_argument("--times", type=int, default=300)
+    options.add_argument("--beside", type=int)
     options = options.parse_args()
     session, draw, cancelled, wrong, threads = Session(options.port, options.database), random.Random(1), 0, [], []
+    if options.beside:
+        threading.Thread(target=cancel_beside, args=(options.beside, session.key), daemon=True).start()
     for _ in range(options.times):
-        session.ask("BEGIN ISOLATION LEVEL " + draw.choice(talk.LEVELS))
+        while session.ask("BEGIN ISOLATION LEVEL " + draw.choice(talk.LEVELS))[0]:
+            pass
         is_cancelled, sent = False, draw.randrange(4)
         for step, sql in enumerate(["SELECT v FROM kv WHERE k = 1", "UPDATE kv SET v = v WHERE k = 2", "SELECT count(*) FROM kv", "COMMIT"]):
-            if step == sent:
+            if step == sent and not options.beside:
                 threads.append(threading.Thread(target=cancel, args=(options.port, session.key)))
                 threads[-1].start()
             session.socket.sendall(talk.query(sql))
@@ -67,8 +80,8 @@ def main():
         for one in threads:
             one.join()
         threads.clear()
-        if status != "I":
-            session.ask("ROLLBACK")
+        while status != "I":
+            status = session.ask("ROLLBACK")[2]
     for one in wrong[:5]:
         print("# %s" % (one,), file=out)
     print("%sok 1 - %d transactions with a cancel each: %d hit a statement, and no other transaction failed" %

@@ -25,6 +25,11 @@ grep '^#' "$work/cancels"
 grep -q '^ok' "$work/cancels" && [ "$(metric questions_failed_total)" = 0 ]
 result $? "$(grep -o '[0-9]* transactions.*' "$work/cancels"), and none a question of the proxy's"
 
+"$here/cancels.py" "$through" one --times 300 --beside "$direct" >"$work/cancels"
+grep '^#' "$work/cancels"
+grep -q '^ok' "$work/cancels"
+result $? "$(grep -o '[0-9]* transactions.*' "$work/cancels"), where $(metric questions_failed_total) questions failed"
+
 # Questions that fail within a transaction, each one: who asks may not call what they ask for.
 psql -q -p "$direct" one -c "CREATE ROLE app LOGIN; GRANT SELECT ON kv TO app; REVOKE EXECUTE ON FUNCTION pg_current_snapshot FROM PUBLIC"
 failed=$(metric questions_failed_total)

@@ -335,7 +335,9 @@ class Statements:
             with_, ctes = self.with_clause()
         text, scope = self.source(ctes, depth)
         single, merged = True, []
-        while self.chance(.22 if not ctes else .5) and len(scope) < 30:
+        for _ in range(2):
+            if not self.chance(.22 if not ctes else .5):
+                break
             text, scope, more = self.joined(text, scope, ctes, depth)
             merged, single = merged + more, False
         bare = single and self.chance(.6)
@@ -685,7 +687,7 @@ class Sessions:
                                                   "ALTER TABLE kv ADD z int DEFAULT 4",
                                         "CREATE DOMAIN pg_temp.int4 AS text"])))
         reads = rng.choice([1, 1, .9, .7, .3])
-        for i in range(rng.choice([1, 1, 2, 4, 8])):
+        for i in range(rng.choice([1, 2, 4, 8, 16])):
             if self.made.odd(.12):
                 out.append(Step("simple", rng.choice(["SAVEPOINT s", "SAVEPOINT s", "ROLLBACK TO s",
                                                       "RELEASE s"])))

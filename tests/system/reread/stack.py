@@ -86,6 +86,7 @@ class Stack:
         self.schema = schema
         if schema:
             self.side.ask(schema)
+            self.side.ask("ANALYZE")
         self.stream = Stream(self.side)
         self.tap = Tap(self.port, self.side)
         self.judge = Judge(self.side)
@@ -172,8 +173,8 @@ class Stack:
             self.side.ask(self.schema)
             self.tap.layout_is_new()
             self.resets += 1
-            if self.resets % 4 == 0:  # else catalogs grow, and with them what everybody asks of them
-                self.side.ask("VACUUM")
+            # nothing else does: catalogs grow, and with them what everybody asks of them
+            self.side.ask("ANALYZE" if self.resets % 4 else "VACUUM ANALYZE")
         elif self.saved is None:
             self.save()
         else:

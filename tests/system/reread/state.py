@@ -58,11 +58,11 @@ SETUP = """
 CREATE SCHEMA IF NOT EXISTS reread;
 GRANT USAGE ON SCHEMA reread TO PUBLIC;
 CREATE OR REPLACE FUNCTION reread.now() RETURNS text LANGUAGE plpgsql SECURITY DEFINER %s AS $f$
-DECLARE all_of json; one text; part text; listed text := '';
+DECLARE all_of json; one text; query text; part text; listed text := '';
 BEGIN
   all_of := (%s);
-  FOR one IN SELECT json_object_keys(all_of) LOOP
-    EXECUTE all_of -> one ->> 'rows' INTO part;
+  FOR one, query IN SELECT key, value ->> 'rows' FROM json_each(all_of) LOOP
+    EXECUTE query INTO part;
     listed := listed || CASE WHEN listed = '' THEN '' ELSE ',' END || to_json(one) || ':' || coalesce(part, '[]');
   END LOOP;
   RETURN '{"layout":' || all_of || ',"rows":{' || listed || '}}';

@@ -16,6 +16,7 @@ struct talk {
     struct observed *observed;
     const char *check; /* what the last question finds of the catalog */
     char asked[16];    /* types of the messages of the last questions */
+    char passed[32];   /* the last message that was sent on, if it is short */
 };
 
 /* Q a statement (CCPBECC), S a Sync. */
@@ -49,13 +50,16 @@ static void asks(struct talk *talk, const char *text)
 static bool server(struct talk *talk, char type, const void *body, size_t size)
 {
     struct iso_text question = {0};
-    const struct wire_piece piece = {type, true, true, body, (uint32_t)size};
-    bool takes = observed_server_takes(talk->observed, type);
-    observed_server(talk->observed, &piece);
+    struct wire_piece piece = {type, true, true, body, (uint32_t)size};
+    bool takes = observed_server_takes(talk->observed, type),
+         passes = observed_server(talk->observed, &piece) || !takes;
+    if (passes)
+        snprintf(talk->passed, sizeof talk->passed, "%c %.*s", piece.type, (int)piece.size,
+                 (const char *)piece.body);
     if (observed_asks(talk->observed, OBSERVED_IDLE, &question))
         note_question(talk, &question);
     iso_text_release(&question);
-    return !takes;
+    return passes;
 }
 
 static void row(struct talk *talk, uint16_t count, const char *const *values)
@@ -126,6 +130,12 @@ static void answers(struct talk *talk, uint16_t count, const char *const *values
     *talk->asked = 0;
     own(talk, 1, (const char *const[]){"0"});
     own(talk, count, values);
+}
+
+static void fails_own(struct talk *talk, const char *error)
+{
+    assert_false(server(talk, 'E', error, strlen(error) + 1));
+    assert_false(server(talk, 'Z', "E", 1));
 }
 
 /* Questions within a transaction: in a savepoint. */
@@ -354,6 +364,41 @@ static void a_question_that_fails_is_nobodys_trouble(void **state)
     end(&talk,
         "{\"sid\":\"t/1\",\"tid\":\"t/1.0\",\"sno\":0,\"ops\":[{\"t\":\"r\",\"row\":\"public.kv/7\",\"cells\":{\"v\":\"5\"}},"
         "{\"t\":\"r\",\"row\":\"public.kv/8\",\"v\":null}],\"status\":\"committed\"}\n");
+}
+
+/* The savepoint itself fails, and with it the client's transaction: the statement that it stood
+ * before has that error, a COMMIT, too; what goes on without one does. */
+static void a_savepoint_that_fails_fails_the_statement(void **state)
+{
+    static const struct {
+        const char *sql;
+        char type;
+        const char *answer, *passed, *status;
+    } cases[] = {{"SELECT k, v FROM kv WHERE k = 8", 'E', "C25P02", "E C57014", "E"},
+                 {"COMMIT", 'C', "ROLLBACK", "E C57014", "I"},
+                 {"COMMIT; SELECT 1", 'C', "ROLLBACK", "C ROLLBACK", "I"},
+                 {"COMMIT AND CHAIN", 'C', "ROLLBACK", "C ROLLBACK", "T"},
+                 {"ROLLBACK", 'C', "ROLLBACK", "C ROLLBACK", "I"},
+                 {"nonsense", 'E', "C42601", "E C42601", "E"}};
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct talk talk;
+        begin(&talk);
+        asks(&talk, "BEGIN ISOLATION LEVEL REPEATABLE READ");
+        completes(&talk, "BEGIN", "T");
+        selects(&talk, "SELECT k, v FROM kv WHERE k = 7", "7", "5", "T");
+        asks(&talk, cases[i].sql);
+        fails_own(&talk, "C57014");
+        fails_own(&talk, "C3B001"); /* there is no savepoint to go back to */
+        assert_true(server(&talk, cases[i].type, cases[i].answer, strlen(cases[i].answer) + 1));
+        assert_string_equal(talk.passed, cases[i].passed);
+        server(&talk, 'Z', cases[i].status, 1);
+        end(&talk,
+            *cases[i].status == 'T'
+                ? "{\"sid\":\"t/1\",\"tid\":\"t/1.0\",\"sno\":0,\"ops\":[],\"status\":\"aborted\"}\n"
+                  "{\"sid\":\"t/1\",\"tid\":\"t/1.1\",\"sno\":1,\"ops\":[],\"status\":\"aborted\"}\n"
+                : "{\"sid\":\"t/1\",\"tid\":\"t/1.0\",\"sno\":0,\"ops\":[],\"status\":\"aborted\"}\n");
+    }
 }
 
 /* What failed, what was rolled back, what may be old, what stands twice, and what another
@@ -646,6 +691,7 @@ int main(void)
         cmocka_unit_test(both_questions_go_before_a_commit_at_once),
         cmocka_unit_test(at_read_committed_nothing_is_asked_of_a_reader),
         cmocka_unit_test(a_question_that_fails_is_nobodys_trouble),
+        cmocka_unit_test(a_savepoint_that_fails_fails_the_statement),
         cmocka_unit_test(what_is_not_certain_is_left_out),
         cmocka_unit_test(a_reader_that_is_not_confirmed_lists_nothing),
         cmocka_unit_test(a_connection_that_is_lost_in_commit_leaves_it_unknown),
