@@ -9,7 +9,14 @@ enum { IDLE_PAUSE = 100000000 }; /* nanoseconds */
 
 static const char question_portal[] =
     "isochron_proxy_asks"; /* by which its questions are known in logs */
-static const char own_timeout[] = "SELECT pg_catalog.set_config('statement_timeout', '5s', true)";
+/* The server would compile what is asked of a catalog that is large: for many seconds. Those before
+ * PostgreSQL 11 have no such setting. */
+#define NO_JIT                                                                                     \
+    "CASE WHEN pg_catalog.current_setting('jit', true) IS NOT NULL"                                \
+    " THEN pg_catalog.set_config('jit', 'off', true) END"
+static const char own_settings[] =
+    "SELECT pg_catalog.set_config('statement_timeout', '5s', true), " NO_JIT;
+static const char own_setting_within[] = "SELECT " NO_JIT;
 static const char ask_position[] =
     "SELECT pg_catalog.pg_current_snapshot(), pg_catalog.current_setting('transaction_isolation')";
 static const char ask_xid[] = "SELECT pg_catalog.pg_current_xact_id_if_assigned()";
@@ -50,10 +57,12 @@ static void put_question(struct observed *observed, enum question question, cons
     char savepoint[80];
     snprintf(savepoint, sizeof savepoint, "SAVEPOINT %s", observed->world->shared->question_name);
     if (observed->conversation.status != 'T')
-        put_statement(observed, QUESTION_GUARD, own_timeout, text);
+        put_statement(observed, QUESTION_GUARD, own_settings, text);
     else if (!observed->question.is_guarded)
         put_statement(observed, QUESTION_GUARD, savepoint, text);
     observed->question.is_guarded = observed->conversation.status == 'T';
+    if (observed->question.is_guarded && question == QUESTION_VIEW)
+        put_statement(observed, QUESTION_GUARD, own_setting_within, text);
     put_statement(observed, question, query, text);
     put_sync(observed, question, text);
 }

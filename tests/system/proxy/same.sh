@@ -62,6 +62,15 @@ PGOPTIONS="-c default_transaction_isolation=serializable -c default_transaction_
 [ "$(tr '\n' ' ' <"$work/deferrable")" = "on done " ]
 result $? "nor does a session of which that is the default" || sed 's/^/# /' "$work/deferrable"
 psql -qAt -p "$direct" two -c "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE wait_event = 'PgSleep'" >"$work/null"
+# A server that compiles each statement of this session does not compile what the proxy asks: of a large catalog that takes half a minute.
+psql -q -p "$direct" -c "CREATE DATABASE three TEMPLATE two"
+PGOPTIONS="-c session_preload_libraries=auto_explain -c auto_explain.log_min_duration=0 -c auto_explain.log_analyze=on -c jit_above_cost=0 -c statement_timeout=20s" \
+    psql -qAt -p "$through" three -c "SELECT count(*) FROM kv" -c "BEGIN ISOLATION LEVEL REPEATABLE READ" -c "CREATE TABLE new (k int)" \
+    -c "SELECT k FROM kv" -c "SELECT v FROM kv" -c "COMMIT" -c "SELECT k FROM kv" >"$work/null"
+awk 'BEGIN { RS = "(^|\n)[0-9-]* [0-9:.]* UTC "; } /plan:/ && /pg_inherits/ { asked++; compiled += /JIT:/ } /plan:/ && /FROM kv/ { own += /JIT:/ }
+    END { print asked + 0, "questions about the catalog," , compiled + 0, "of them compiled," , own + 0, "statements of the client" }' "$work/postgres/data/log" >"$work/jit"
+[[ $(cat "$work/jit") =~ ^[1-9][0-9]*\ questions\ about\ the\ catalog,\ 0\ of\ them\ compiled,\ [1-9] ]]
+result $? "the server compiles no question: $(cat "$work/jit")"
 proxy_stop
 result $? "SIGTERM ends it"
 plan $number

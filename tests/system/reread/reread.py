@@ -329,7 +329,7 @@ def run_app(options):
         with open(options.schema, encoding="utf-8") as f:
             schema = f.read()
     started, stack, found = time.monotonic(), Stack(options.proxy, schema), []
-    stack.tap.dynamic = not options.schema
+    stack.tap.dynamic = not options.schema  # by several sessions at once
     try:
         env = {**os.environ, "PGHOST": "127.0.0.1", "PGPORT": str(stack.proxy_port),
                "PGUSER": "postgres",

@@ -179,7 +179,7 @@ class Stack:
             self.save()
         else:
             self.side.ask(self.saved)
-        self.tap.dynamic = False
+        self.tap.dynamic = self.tap.is_other = False
 
     saved, resets = None, 0
 

@@ -7,7 +7,8 @@ import json
 
 # Types whose text hangs on settings are printed as these say.
 PINNED = """SET search_path = pg_catalog SET timezone = 'UTC' SET datestyle = 'ISO, YMD' SET intervalstyle = 'postgres'
-  SET extra_float_digits = 1 SET bytea_output = 'hex' SET xmlbinary = base64 SET statement_timeout = 0 SET lc_monetary = 'C'"""
+  SET extra_float_digits = 1 SET bytea_output = 'hex' SET xmlbinary = base64 SET statement_timeout = 0 SET lc_monetary = 'C'
+  SET jit = off"""
 
 
 def escaped(column, *more):

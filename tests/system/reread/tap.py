@@ -203,6 +203,8 @@ class Session:
         elif self.status == b"E" and t and batch.errors:
             batch.after = batch.before = self.last or self.tap.committed()
         if self.status == b"I":
+            if self.layout_changed:
+                self.tap.look_again()
             if any(not SILENT.match(tag) for tag in batch.tags) or batch.errors:
                 batch.after = self.tap.committed()
                 if t:
@@ -212,9 +214,6 @@ class Session:
             ended = t or (self.transactions and self.transactions[-1])
             if len(batch.texts) == 1 and ended and ended.xid and ended.status == "aborted" and not self.layout_changed:
                 self.tap.nothing_changed()
-            if self.layout_changed:
-                self.tap.dynamic = True
-                self.tap.has_changed()
             self.last, self.layout_changed = None, False
         self.batch = Batch()
 
@@ -269,17 +268,26 @@ class Tap:
         self.poll = select.poll()
         self.poll.register(self.listener, select.POLLIN)
         self.by_fd, self.sessions, self.questions_failed, self.accepted = {}, [], [], 0
-        self.by_snapshot, self.snapshot_known, self.dynamic = {}, None, False
+        self.by_snapshot, self.snapshot_known, self.dynamic, self.is_other = {}, None, False, False
         self.dumps = self.dumps_committed = 0
 
     def layout_is_new(self):
         self.layout, self.shape = states.install(self.side)
         self.by_snapshot, self.snapshot_known = {}, None
 
+    def look_again(self):
+        """Behind what may have changed tables."""
+        if self.side.ask("SELECT reread.shape()")[0][0] != self.shape:
+            self.layout, self.shape = states.refresh(self.side)
+            self.by_snapshot, self.snapshot_known = {}, None
+            self.is_other = True
+
     def has_changed(self):
-        """Whether tables or what belongs to them are others than layout_is_new found."""
-        self.dynamic = self.dynamic and self.side.ask("SELECT reread.shape()")[0][0] != self.shape
-        return self.dynamic
+        """Whether tables or what belongs to them are others than at the session's start."""
+        if self.dynamic:
+            self.look_again()
+            self.dynamic = False
+        return self.is_other
 
     def nothing_changed(self):
         """A transaction that wrote was rolled back: the rows are as before, though snapshots have another name."""
