@@ -92,6 +92,7 @@ struct view {
     bool sees[PLAIN_TRANSACTIONS];
     uint32_t seen;
     uint64_t place;
+    bool wrong; /* contradicts the others */
 };
 
 struct chain {
@@ -179,21 +180,46 @@ static bool contains(const struct view *larger, const struct view *smaller)
     return true;
 }
 
-/* Places, and who is blamed: every owner of a view that lacks something of the view one place
- * before. */
-static void place_chain(struct chain *chain, struct plain_times *times)
+/* Those that see the same have one place; one that is wrong has that of the one before it. */
+static void place_chain(struct chain *chain)
 {
-    bool breached = false;
+    const struct view *before = NULL;
     for (uint32_t i = 0; i < chain->count; i++) {
-        struct view *here = &chain->views[i], *before = here - 1;
-        if (i && contains(here, before) && contains(before, here)) {
-            here->place = before->place;
-        } else {
-            here->place = i ? before->place + 2 : 2;
-            breached = i && !contains(here, before);
-        }
-        times->transactions[here->owner].breached |= breached;
+        struct view *here = &chain->views[i];
+        bool is_same = here->wrong || !before || contains(before, here);
+        here->place = (before ? before->place : 2) + (is_same ? 0 : 2);
+        before = here->wrong ? before : here;
     }
+}
+
+static bool fits(const struct chain *chain, const bool *good, uint32_t number)
+{
+    bool all = true;
+    for (uint32_t i = 0; i < chain->count; i++)
+        if (good[i])
+            all &= i < number ? contains(&chain->views[number], &chain->views[i])
+                              : contains(&chain->views[i], &chain->views[number]);
+    return all;
+}
+
+/* Who is blamed: while two neighbours contradict each other both go; who then does not fit, of all
+ * that went, in their order. */
+static void blame(struct chain *chain, struct plain_times *times)
+{
+    bool good[MAX_SLOTS] = {false};
+    for (uint32_t i = 0; i < chain->count; i++) {
+        uint32_t last = i;
+        while (last && !good[last - 1])
+            last--;
+        if (last && !contains(&chain->views[i], &chain->views[last - 1]))
+            good[last - 1] = false;
+        else
+            good[i] = true;
+    }
+    for (uint32_t i = 0; i < chain->count; i++)
+        good[i] = good[i] || fits(chain, good, i);
+    for (uint32_t i = 0; i < chain->count; i++)
+        times->transactions[chain->views[i].owner].breached |= chain->views[i].wrong = !good[i];
 }
 
 /* A snapshot of nobody committed stands with the last view that sees no more than it does; before
@@ -214,11 +240,11 @@ static uint64_t place_of(const struct plain_history *history, const struct chain
     return place;
 }
 
-/* Just below the first snapshot that sees it; after all, if none does. */
+/* Just below the first snapshot that sees it and is not wrong; after all, if none does. */
 static uint64_t commit_place(const struct chain *chain, uint32_t transaction)
 {
     for (uint32_t i = 0; i < chain->count; i++) {
-        if (chain->views[i].sees[transaction])
+        if (chain->views[i].sees[transaction] && !chain->views[i].wrong)
             return chain->views[i].place - 1;
     }
     return chain->count ? chain->views[chain->count - 1].place + 1 : 1;
@@ -228,7 +254,8 @@ static void take_snapshots(const struct plain_history *history, struct plain_tim
 {
     struct chain chain;
     build_chain(history, &chain);
-    place_chain(&chain, times);
+    blame(&chain, times);
+    place_chain(&chain);
     for (uint32_t t = 0; t < history->transaction_count; t++) {
         const struct plain_transaction *transaction = &history->transactions[t];
         struct plain_transaction_times *of = &times->transactions[t];

@@ -19,7 +19,7 @@ struct plain_operation_times {
 
 struct plain_transaction_times {
     bool has_sts, has_cts, point;
-    bool breached; /* owns a snapshot that lacks what the one before it sees */
+    bool breached; /* owns a snapshot that contradicts those that form a chain */
     uint64_t sts, cts;
     uint64_t log_place; /* see plain_times_merge_gaps; else 0 */
     struct plain_operation_times operations[PLAIN_OPERATIONS];

@@ -97,15 +97,14 @@ static bool breach_agrees(const struct iso_history *history, const struct iso_vi
     }
     const struct iso_snapshot_violation *snapshot_violation =
         &history->snapshots.violations[violation->snapshot_violation];
-    const struct iso_snapshot *earlier = &history->snapshots.list[snapshot_violation->earlier];
-    const struct iso_snapshot *later = &history->snapshots.list[snapshot_violation->later];
+    const struct iso_snapshot *right = &history->snapshots.list[snapshot_violation->right];
+    const struct iso_snapshot *wrong = &history->snapshots.list[snapshot_violation->wrong];
     return snapshot_violation->transaction == violation->transaction &&
-           snapshot_violation->only_earlier &&
-           iso_snapshot_sees(history, earlier, snapshot_violation->only_earlier) &&
-           !iso_snapshot_sees(history, later, snapshot_violation->only_earlier) &&
-           (!snapshot_violation->only_later ||
-            (iso_snapshot_sees(history, later, snapshot_violation->only_later) &&
-             !iso_snapshot_sees(history, earlier, snapshot_violation->only_later)));
+           snapshot_violation->only_right && snapshot_violation->only_wrong &&
+           iso_snapshot_sees(history, right, snapshot_violation->only_right) &&
+           !iso_snapshot_sees(history, wrong, snapshot_violation->only_right) &&
+           iso_snapshot_sees(history, wrong, snapshot_violation->only_wrong) &&
+           !iso_snapshot_sees(history, right, snapshot_violation->only_wrong);
 }
 
 static bool agrees_with(struct comparison *comparison, unsigned threads)

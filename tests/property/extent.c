@@ -12,6 +12,8 @@
  *   lies          a read that everything contradicts that it may rest on, all of which has come, is
  *                 found
  *   whole         what came whole is judged whole
+ *   forged        of snapshots that contradict each other, the owner of the one that contradicts
+ *                 several is accused, and nobody else
  *
  * extent [--streams N] [--seed S] [--format F] [--damage NAME] [--pending 1] [--reports N]
  */
@@ -33,6 +35,7 @@ enum {
     MAX_REPORTS = 8,
     PARTITIONS = 24,
     BATCH = 8,
+    FORGERIES = 16,
     CLIENT_PARTITIONS = 3
 };
 
@@ -101,6 +104,7 @@ struct stream {
     const char *only;
     bool all_of_them; /* what is pending, too */
     bool drained;
+    uint32_t forger; /* whose snapshot is no transaction's; or ISO_NONE */
     struct arrived *arrived;
     bool initial[CELL_ROWS]; /* its snapshot row came */
     bool ended[CELL_ROWS];   /* by table: the last row of its snapshot came */
@@ -109,7 +113,7 @@ struct stream {
     enum iso_status outcome;
     const char *reason;
     struct {
-        uint64_t held, undecided, violated, lies, found, restored, doubted, of[DAMAGES];
+        uint64_t held, undecided, violated, lies, found, restored, doubted, forged, of[DAMAGES];
     } all;
 };
 
@@ -266,7 +270,7 @@ static bool is_pending(const struct cell_format *format, enum damage damage)
 static void damage(struct stream *stream)
 {
     struct random *random = &stream->world->random;
-    for (int d = 0; d < DAMAGES; d++) {
+    for (int d = 0; d < DAMAGES && stream->forger == ISO_NONE; d++) {
         stream->damaged[d] =
             random_percent(random, d == LAG       ? 40
                                    : d < LOST_ROW ? 15
@@ -587,19 +591,11 @@ static bool shows_table(const struct stream *stream, uint32_t table)
            (stream->world->format->binlog && is_past_snapshot(stream));
 }
 
-static bool is_seen(const struct cell_transaction *by, uint64_t xid)
-{
-    bool seen = xid < by->xmax;
-    for (uint32_t i = 0; i < by->xip_count; i++)
-        seen &= by->xip[i] != xid;
-    return seen;
-}
-
 /* PostgreSQL: whether a snapshot sees everything that another one does. */
 static bool sees_all_of(const struct cell_transaction *one, const struct cell_transaction *other)
 {
     for (uint64_t xid = CELL_FIRST_XID; xid < other->xmax; xid++)
-        if (is_seen(other, xid) && !is_seen(one, xid))
+        if (cell_sees(other, xid) && !cell_sees(one, xid))
             return false;
     return true;
 }
@@ -771,18 +767,45 @@ static bool has_nothing_to_judge(const struct stream *stream)
     return true;
 }
 
+/* Of whom nothing is right. */
+static bool is_of_forger(const struct stream *stream, const char *finding)
+{
+    char name[CELL_TEXT], tids[CELL_TEXT];
+    if (stream->forger == ISO_NONE || sscanf(finding, "%*s %119s", tids) != 1)
+        return false;
+    cell_name_of(stream->world, stream->forger, name);
+    bool is_one = false;
+    for (char *rest = tids, *tid; (tid = strsep(&rest, ","));)
+        is_one |= !strcmp(tid, name);
+    return is_one;
+}
+
+static void check_forger(struct stream *stream)
+{
+    char wanted[CELL_TEXT + 16], name[CELL_TEXT];
+    if (stream->forger == ISO_NONE || !stream->drained)
+        return;
+    cell_name_of(stream->world, stream->forger, name);
+    snprintf(wanted, sizeof wanted, "TIMESTAMP %s ", name);
+    if (!has(&stream->world->found, wanted))
+        fail(stream, "snapshot not found that contradicts others", name);
+}
+
 static void compare(struct stream *stream)
 {
     const struct cell_world *world = stream->world;
+    check_forger(stream);
     for (uint32_t i = 0; i < world->found.count && !is_without_promises(stream); i++)
         if (!has(&world->expected, world->found.list[i]) &&
+            !is_of_forger(stream, world->found.list[i]) &&
             !is_of_lost_row(stream, world->found.list[i]))
             fail(stream, "accusation", world->found.list[i]);
     for (uint32_t i = 0; i < world->expected.count; i++) {
         bool found = has(&world->found, world->expected.list[i]);
         stream->all.lies++;
         stream->all.found += found;
-        if (!found && must_find(stream, world->expected.list[i]))
+        if (!found && !is_of_forger(stream, world->expected.list[i]) &&
+            must_find(stream, world->expected.list[i]))
             fail(stream, "lie not found", world->expected.list[i]);
     }
     const char *why = cannot_hold(stream);
@@ -801,7 +824,7 @@ static void compare(struct stream *stream)
                 !strcmp(stream->reason, "late-rows"));
     nothing |= stream->reason && is_unplaced(stream);
     if (stream->drained && !anything_gone(stream) && !world->expected.count &&
-        stream->outcome != ISO_OK && !nothing)
+        stream->forger == ISO_NONE && stream->outcome != ISO_OK && !nothing)
         fail(stream, "whole, and not judged", stream->reason ? stream->reason : "?");
     stream->all.doubted += world->doubted.count;
     stream->all.held += stream->outcome == ISO_OK;
@@ -935,6 +958,8 @@ static void report(const struct stream *stream, uint64_t seed, uint64_t alike)
     for (int d = 0; d < DAMAGES; d++)
         if (stream->damaged[d])
             printf("# %s\n", damage_names[d]);
+    if (stream->forger != ISO_NONE)
+        printf("# T%u's snapshot contradicts others\n", stream->forger + 1);
     for (uint32_t i = 0; i < world->doubted.count; i++)
         printf("# doubtful: %s\n", world->doubted.list[i]);
     printf("# %s, outcome %d, %s\n", stream->drained ? "drained" : "interrupted",
@@ -963,6 +988,21 @@ static void report(const struct stream *stream, uint64_t seed, uint64_t alike)
     }
 }
 
+/* One of some streams of which all comes. */
+static void forge(struct stream *stream, uint64_t seed)
+{
+    struct cell_world *world = stream->world;
+    struct random random = {seed};
+    bool has_snapshots =
+        cell_is_of(world, "debezium") && !world->format->binlog && !world->format->in_band;
+    stream->forger = ISO_NONE;
+    memset(stream->damaged, 0, sizeof stream->damaged);
+    bool wanted = seed % 4 == 3 && has_snapshots && !stream->only;
+    for (uint32_t i = 0; i < FORGERIES && wanted && stream->forger == ISO_NONE; i++)
+        stream->forger = cell_forge(world, &random);
+    stream->all.forged += stream->forger != ISO_NONE;
+}
+
 static bool run(struct stream *stream, uint64_t seed)
 {
     stream->world->omits_snapshots = seed % 2;
@@ -981,6 +1021,7 @@ static bool run(struct stream *stream, uint64_t seed)
     cell_lie(world, 3);
     if (!world->format->alone)
         cell_expect(world);
+    forge(stream, seed);
     stream->lines = iso_allocate_zeroed(world->count + 1u, sizeof *stream->lines);
     stream->arrived = iso_allocate_zeroed(world->count + 1u, sizeof *stream->arrived);
     if (!cell_write_feed(world, &stream->feed))
@@ -1041,9 +1082,11 @@ static bool run_format(const struct cell_format *format, const char *only, bool 
         release(stream);
     }
     printf("# %s: %" PRIu64 " hold, %" PRIu64 " undecided, %" PRIu64 " violated; %" PRIu64
-           " of %" PRIu64 " lies found; %" PRIu64 " doubtful; %" PRIu64 " restored\n",
+           " of %" PRIu64 " lies found; %" PRIu64 " doubtful; %" PRIu64 " restored; %" PRIu64
+           " forged snapshots\n",
            format->name, stream->all.held, stream->all.undecided, stream->all.violated,
-           stream->all.found, stream->all.lies, stream->all.doubted, stream->all.restored);
+           stream->all.found, stream->all.lies, stream->all.doubted, stream->all.restored,
+           stream->all.forged);
     printf("%s - %s: %" PRIu64 " of %" PRIu64 " streams are judged as far as they came\n",
            failed ? "not ok" : "ok", format->name, streams - failed, streams);
     cell_world_free(stream->world);

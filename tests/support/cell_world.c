@@ -275,3 +275,71 @@ void cell_lie(struct cell_world *world, uint32_t percent)
             }
         }
 }
+
+/* ---- snapshots ---- */
+
+bool cell_sees(const struct cell_transaction *by, uint64_t xid)
+{
+    bool seen = xid < by->xmax;
+    for (uint32_t i = 0; i < by->xip_count; i++)
+        seen &= by->xip[i] != xid;
+    return seen;
+}
+
+static bool sees_commits_of(const struct cell_world *world, const struct cell_transaction *one,
+                            const struct cell_transaction *other)
+{
+    for (uint32_t t = 0; t < world->count; t++)
+        if (world->list[t].cts && world->list[t].writes && cell_sees(other, CELL_FIRST_XID + t) &&
+            !cell_sees(one, CELL_FIRST_XID + t))
+            return false;
+    return true;
+}
+
+static bool has_link(const struct cell_world *world, uint32_t t)
+{
+    return world->list[t].cts && !world->list[t].withheld && !cell_omits_snapshot(world, t);
+}
+
+/* One more, or one less, is seen. False: it has no room for that. */
+static bool flip(const struct cell_world *world, struct cell_transaction *transaction, uint32_t of)
+{
+    struct cell_transaction was = *transaction;
+    transaction->xmax = CELL_FIRST_XID;
+    for (uint32_t t = 0; t < world->count; t++)
+        if (cell_sees(&was, CELL_FIRST_XID + t) != (t == of))
+            transaction->xmax = CELL_FIRST_XID + t + 1;
+    transaction->xmin = transaction->xmax;
+    transaction->xip_count = 0;
+    for (uint32_t t = 0; CELL_FIRST_XID + t < transaction->xmax; t++) {
+        if (cell_sees(&was, CELL_FIRST_XID + t) != (t == of))
+            continue;
+        if (transaction->xip_count == CELL_XIPS)
+            return false;
+        transaction->xmin = transaction->xip_count ? transaction->xmin : CELL_FIRST_XID + t;
+        transaction->xip[transaction->xip_count++] = CELL_FIRST_XID + t;
+    }
+    return true;
+}
+
+static uint32_t contradicted(const struct cell_world *world, uint32_t t)
+{
+    uint32_t count = 0;
+    for (uint32_t other = 0; other < world->count; other++)
+        count += other != t && has_link(world, other) &&
+                 !sees_commits_of(world, &world->list[t], &world->list[other]) &&
+                 !sees_commits_of(world, &world->list[other], &world->list[t]);
+    return count;
+}
+
+uint32_t cell_forge(struct cell_world *world, struct random *random)
+{
+    uint32_t t = random_below(random, world->count), of = random_below(random, world->count);
+    struct cell_transaction was = world->list[t];
+    bool forged = has_link(world, t) && of != t && world->list[of].writes && world->list[of].cts &&
+                  flip(world, &world->list[t], of);
+    if (forged && contradicted(world, t) > 1)
+        return t;
+    world->list[t] = was;
+    return ISO_NONE;
+}

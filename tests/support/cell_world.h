@@ -26,6 +26,7 @@
 
 enum {
     CELL_ACTIVE = 4,
+    CELL_XIPS = 16,
     CELL_OPERATIONS = 5,
     CELL_ROWS = 12,
     CELL_TEXT = 120,
@@ -70,7 +71,7 @@ struct cell_operation {
 struct cell_transaction {
     uint64_t sts, cts; /* cts 0: it aborted */
     bool withheld, is_active, writes;
-    uint64_t xmin, xmax, xip[CELL_ACTIVE];
+    uint64_t xmin, xmax, xip[CELL_XIPS];
     uint32_t xip_count, operation_count;
     struct cell_operation operations[CELL_OPERATIONS];
     struct cells view[CELL_ROWS]; /* its own */
@@ -121,6 +122,11 @@ void cell_execute(struct cell_world *world);
 
 /* Reads of what was not there, or is not what a client reads: that many in a hundred. */
 void cell_lie(struct cell_world *world, uint32_t percent);
+
+/* PostgreSQL: one record gets a snapshot that contradicts several others. Whose it is; ISO_NONE: the
+ * one that was drawn contradicts nobody, or one other, so that nobody knows which is wrong. */
+uint32_t cell_forge(struct cell_world *world, struct random *random);
+bool cell_sees(const struct cell_transaction *by, uint64_t xid);
 
 /* ---- cell_records.c: what clients publish ---- */
 

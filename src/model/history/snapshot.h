@@ -2,9 +2,9 @@
  *
  * All snapshots are ordered by how many committed xids they see; in a correct system each contains
  * the one before. A transaction's sts is the place of its own snapshot, its cts lies just below the
- * first snapshot that sees its xid. A snapshot that does not contain the one before it is a
- * snapshot-order violation: TIMESTAMP, kind snapshot-order. Commit LSN order is no substitute, it
- * gives false alarms (docs/semantics.md).
+ * first snapshot that sees its xid. A snapshot that contradicts the others is a snapshot-order
+ * violation: TIMESTAMP, kind snapshot-order; no commit stands by it, and it has the place of the one
+ * before it. Commit LSN order is no substitute, it gives false alarms (docs/semantics.md).
  */
 #pragma once
 
@@ -12,12 +12,12 @@
 
 #include "history/history.h"
 
-/* A later snapshot that lacks a committed xid which the earlier one sees. */
+/* Two snapshots of which neither contains the other. */
 struct iso_snapshot_violation {
-    uint32_t transaction;    /* an owner of the later snapshot (its own, or an operation's) */
-    uint32_t earlier, later; /* snapshots */
-    uint64_t only_earlier;   /* a committed xid that only the earlier one sees */
-    uint64_t only_later;     /* and one that only the later one sees */
+    uint32_t transaction;  /* the owner of the one that is wrong (its own, or an operation's) */
+    uint32_t right, wrong; /* snapshots */
+    uint64_t only_right;   /* a committed xid that only that one sees */
+    uint64_t only_wrong;
 };
 
 /* The xids that a snapshot lists as in progress, sorted; NULL: it lists none, and there may be no

@@ -17,6 +17,7 @@ struct committed {
 struct link {
     uint32_t snapshot, owner;
     uint64_t seen; /* how many committed xids */
+    bool is_wrong; /* it contradicts the others: no commit stands by it */
 };
 
 struct chain {
@@ -87,8 +88,10 @@ static uint64_t count_seen(const struct chain *chain, const struct iso_snapshot 
 static void add_link(struct chain *chain, uint32_t snapshot, uint32_t owner)
 {
     ISO_GROW_COLUMN(chain->links, chain->link_count, chain->link_capacity);
-    chain->links[chain->link_count++] = (struct link){
-        snapshot, owner, count_seen(chain, &chain->history->snapshots.list[snapshot])};
+    chain->links[chain->link_count++] =
+        (struct link){.snapshot = snapshot,
+                      .owner = owner,
+                      .seen = count_seen(chain, &chain->history->snapshots.list[snapshot])};
 }
 
 static void collect_links(struct chain *chain)
@@ -132,35 +135,47 @@ static void add_violation(struct chain *chain, struct iso_snapshot_violation sna
     history->snapshots.violations[history->snapshots.violation_count++] = snapshot_violation;
 }
 
-/* Sees what link i sees; same place as the one before where both see the same. */
+static const struct iso_snapshot *snapshot_of(const struct chain *chain, uint32_t link)
+{
+    return &chain->history->snapshots.list[chain->links[link].snapshot];
+}
+
+static bool lacks(const void *context, uint32_t earlier, uint32_t later)
+{
+    const struct chain *chain = context;
+    return only_in(chain, snapshot_of(chain, earlier), snapshot_of(chain, later));
+}
+
+static void blame_links(struct chain *chain)
+{
+    struct iso_snapshot_links links = {lacks, chain, chain->link_count};
+    uint32_t *others = iso_snapshots_contradicted(&links);
+    for (uint32_t i = 0; i < chain->link_count; i++) {
+        chain->links[i].is_wrong = others[i] != ISO_NONE;
+        if (others[i] == ISO_NONE)
+            continue;
+        const struct iso_snapshot *here = snapshot_of(chain, i),
+                                  *other = snapshot_of(chain, others[i]);
+        add_violation(chain, (struct iso_snapshot_violation){
+                                 chain->links[i].owner, chain->links[others[i]].snapshot,
+                                 chain->links[i].snapshot, only_in(chain, other, here),
+                                 only_in(chain, here, other)});
+    }
+    iso_free(others);
+}
+
+/* Those that see the same have one place, and so has one that is wrong, with that before it. */
 static void place_links(struct chain *chain)
 {
-    struct iso_history *history = chain->history;
-    uint64_t place = 0;
-    uint32_t previous = ISO_NONE; /* the last link of the place before */
-    uint64_t only_earlier = 0, only_later = 0;
+    uint64_t place = 2;
+    uint32_t before = ISO_NONE;
     for (uint32_t i = 0; i < chain->link_count; i++) {
-        const struct iso_snapshot *here = &history->snapshots.list[chain->links[i].snapshot];
-        uint64_t lost = 0, gained = 0;
-        if (i) {
-            const struct iso_snapshot *before =
-                &history->snapshots.list[chain->links[i - 1].snapshot];
-            lost = only_in(chain, before, here);
-            gained = lost || chain->links[i].seen != chain->links[i - 1].seen
-                         ? only_in(chain, here, before)
-                         : 0;
+        const struct link *here = &chain->links[i];
+        if (!here->is_wrong) {
+            place += before != ISO_NONE && here->seen != chain->links[before].seen ? 2 : 0;
+            before = i;
         }
-        if (!i || lost || gained) {
-            place += 2;
-            previous = i ? i - 1 : ISO_NONE;
-            only_earlier = lost;
-            only_later = gained;
-        }
-        chain->place[chain->links[i].snapshot] = place;
-        if (only_earlier)
-            add_violation(chain, (struct iso_snapshot_violation){
-                                     chain->links[i].owner, chain->links[previous].snapshot,
-                                     chain->links[i].snapshot, only_earlier, only_later});
+        chain->place[here->snapshot] = place;
     }
 }
 
@@ -182,6 +197,9 @@ static void place_commits(struct chain *chain)
         const struct iso_snapshot *snapshot = &history->snapshots.list[chain->links[i].snapshot];
         uint64_t place = chain->place[chain->links[i].snapshot];
         uint32_t kept = 0;
+        last = place;
+        if (chain->links[i].is_wrong)
+            continue;
         while (next < chain->committed_count && chain->committed[next].xid < snapshot->xmax)
             pending[pending_count++] = next++;
         for (uint32_t p = 0; p < pending_count; p++) {
@@ -191,7 +209,6 @@ static void place_commits(struct chain *chain)
                 pending[kept++] = pending[p];
         }
         pending_count = kept;
-        last = place;
     }
     while (next < chain->committed_count)
         pending[pending_count++] = next++;
@@ -257,6 +274,7 @@ enum iso_status history_place_snapshots(struct iso_history *history, struct iso_
         collect_links(&chain);
         if (chain.link_count)
             qsort_r(chain.links, chain.link_count, sizeof *chain.links, compare_links, history);
+        blame_links(&chain);
         place_links(&chain);
         place_commits(&chain);
         place_owners(&chain);

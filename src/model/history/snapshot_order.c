@@ -1,5 +1,7 @@
 #include "history/snapshot_order.h"
 
+#include "base/numbers.h"
+
 int iso_snapshot_compare(const struct iso_history *history, const struct iso_snapshot *left,
                          const struct iso_snapshot *right)
 {
@@ -48,4 +50,40 @@ uint64_t iso_snapshot_only_in(const struct iso_history *one_of, const struct iso
         xid++;
     }
     return 0;
+}
+
+/* The next one of the chain, from each on; or ISO_NONE. */
+static uint32_t *followers(const struct iso_snapshot_links *links)
+{
+    uint32_t *next = iso_numbers_none(links->count + 1), *chain = iso_numbers_none(links->count);
+    uint32_t length = 0;
+    for (uint32_t i = 0; i < links->count; i++) {
+        if (length && links->lacks(links->context, chain[length - 1], i))
+            length--;
+        else
+            chain[length++] = i;
+    }
+    for (uint32_t i = links->count; i--;) {
+        bool is_member = length && chain[length - 1] == i;
+        next[i] = is_member ? i : next[i + 1];
+        length -= is_member;
+    }
+    iso_free(chain);
+    return next;
+}
+
+uint32_t *iso_snapshots_contradicted(const struct iso_snapshot_links *links)
+{
+    uint32_t *next = followers(links), *others = iso_numbers_none(links->count);
+    uint32_t before = ISO_NONE;
+    for (uint32_t i = 0; i < links->count; i++) {
+        if (next[i] != i && before != ISO_NONE && links->lacks(links->context, before, i))
+            others[i] = before;
+        else if (next[i] != i && next[i] != ISO_NONE && links->lacks(links->context, i, next[i]))
+            others[i] = next[i];
+        else
+            before = i;
+    }
+    iso_free(next);
+    return others;
 }

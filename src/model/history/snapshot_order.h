@@ -32,3 +32,17 @@ struct iso_committed {
 uint64_t iso_snapshot_only_in(const struct iso_history *one_of, const struct iso_snapshot *one,
                               const struct iso_history *other_of, const struct iso_snapshot *other,
                               const struct iso_committed *committed);
+
+/* Snapshots in their order. */
+struct iso_snapshot_links {
+    bool (*lacks)(const void *context, uint32_t earlier,
+                  uint32_t later); /* the later one something that the earlier one sees */
+    const void *context;
+    uint32_t count;
+};
+
+/* In a correct system all contain each other. Where they do not, the many are right: neighbours
+ * that contradict each other are set aside both, which leaves a chain, and those of them that fit
+ * into it are taken back, in their order. Of each: one in the chain that it contradicts, or
+ * ISO_NONE. To be freed. */
+uint32_t *iso_snapshots_contradicted(const struct iso_snapshot_links *links);

@@ -215,35 +215,23 @@ static void argue_snapshots(struct iso_argument *argument, uint32_t transaction)
 {
     const struct iso_history *history = argument->facts->history;
     enum { SNAPSHOT_TEXT = 240 };
-    char earlier[SNAPSHOT_TEXT], later[SNAPSHOT_TEXT];
+    char right[SNAPSHOT_TEXT], wrong[SNAPSHOT_TEXT];
     for (uint32_t i = 0; i < history->snapshots.violation_count; i++) {
-        const struct iso_snapshot_violation *snapshot_violation = &history->snapshots.violations[i];
-        if (snapshot_violation->transaction != transaction)
+        const struct iso_snapshot_violation *violation = &history->snapshots.violations[i];
+        if (violation->transaction != transaction)
             continue;
-        iso_snapshot_text(history, &history->snapshots.list[snapshot_violation->earlier], earlier,
-                          sizeof earlier);
-        iso_snapshot_text(history, &history->snapshots.list[snapshot_violation->later], later,
-                          sizeof later);
+        iso_snapshot_text(history, &history->snapshots.list[violation->right], right, sizeof right);
+        iso_snapshot_text(history, &history->snapshots.list[violation->wrong], wrong, sizeof wrong);
+        argue_step(argument,
+                   "%T read from snapshot %s (xmin:xmax:in progress). Of two snapshots of one "
+                   "database the later one sees everything that the earlier one sees.",
+                   transaction, wrong);
         argue_step(
             argument,
-            "%T read from snapshot %s (xmin:xmax:in progress), which sees at least as many committed "
-            "transactions as snapshot %s.",
-            transaction, later, earlier);
-        argue_step(argument,
-                   "So everything that snapshot %s sees, %T has to see too, xid %u among it.",
-                   earlier, transaction, (uint64_t)snapshot_violation->only_earlier);
-        if (snapshot_violation->only_later)
-            argue_step(
-                argument,
-                "However, %T does not see xid %u, and sees xid %u, which snapshot %s does not: neither of "
-                "the two can be the earlier one, a contradiction.",
-                transaction, (uint64_t)snapshot_violation->only_earlier,
-                (uint64_t)snapshot_violation->only_later, earlier);
-        else
-            argue_step(argument, "However, %T does not see xid %u: a contradiction.", transaction,
-                       (uint64_t)snapshot_violation->only_earlier);
-        add_snapshot(argument, transaction, snapshot_violation->only_earlier,
-                     snapshot_violation->only_later);
+            "However, %T does not see xid %u, and sees xid %u, which snapshot %s does not: neither of "
+            "the two can be the earlier one, a contradiction.",
+            transaction, violation->only_right, violation->only_wrong, right);
+        add_snapshot(argument, transaction, violation->only_right, violation->only_wrong);
         return;
     }
     argue_step(

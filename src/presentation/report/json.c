@@ -95,14 +95,14 @@ static void describe_order(const struct iso_verdict *verdict, const struct iso_v
     const struct iso_history *history = verdict->history;
     const struct iso_snapshot_violation *snapshot_violation =
         &history->snapshots.violations[violation->snapshot_violation];
-    char earlier[SNAPSHOT_TEXT], later[SNAPSHOT_TEXT];
-    snapshot_text(history, snapshot_violation->earlier, earlier);
-    snapshot_text(history, snapshot_violation->later, later);
-    int used = snprintf(text, size, "snapshot %s does not see xid %llu, which snapshot %s sees",
-                        later, (unsigned long long)snapshot_violation->only_earlier, earlier);
-    if (snapshot_violation->only_later && used > 0 && (size_t)used < size)
-        snprintf(text + used, size - (size_t)used, "; xid %llu is the other way round",
-                 (unsigned long long)snapshot_violation->only_later);
+    char right[SNAPSHOT_TEXT], wrong[SNAPSHOT_TEXT];
+    snapshot_text(history, snapshot_violation->right, right);
+    snapshot_text(history, snapshot_violation->wrong, wrong);
+    snprintf(text, size,
+             "snapshot %s does not see xid %llu, which snapshot %s sees; xid %llu is the other way "
+             "round",
+             wrong, (unsigned long long)snapshot_violation->only_right, right,
+             (unsigned long long)snapshot_violation->only_wrong);
 }
 
 /* NOCONFLICT: the first write of the key by the transaction, or ISO_NONE. */

@@ -123,9 +123,7 @@ static void archive_positions(struct iso_archive *archive, struct join_positions
     ISO_ARCHIVE_AS(archive, "places->clients", positions->clients);
     ISO_ARCHIVE_AS(archive, "places->reference", positions->reference);
     ISO_ARCHIVE_AS(archive, "places->active", positions->active);
-    ISO_ARCHIVE_AS(archive, "places->broken", positions->broken);
     archive_map(archive, "placed", &positions->placed);
-    iso_history_archive(archive, &positions->last);
     archive_commit_names(archive, positions);
 }
 

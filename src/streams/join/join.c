@@ -17,7 +17,6 @@ struct iso_join *iso_join_new(const struct iso_join_options *options)
     iso_history_init(&join->keys.names);
     iso_history_init(&join->records.kept);
     iso_history_init(&join->scratch.adopted);
-    iso_history_init(&join->positions.last);
     iso_history_init(&join->log.records);
     join_extent_init(&join->extent);
     iso_atoms_init(&join->texts.atoms);

@@ -458,15 +458,6 @@ static void place_commits(struct iso_join *join, const struct iso_snapshot *snap
     iso_free(seen);
 }
 
-static void note_last(struct iso_join *join, const struct iso_snapshot *snapshot)
-{
-    struct iso_history *last = &join->positions.last;
-    last->snapshots.count = 0;
-    last->snapshots.xip_count = 0;
-    iso_snapshot_copy(last, &join->records.kept,
-                      (uint32_t)(snapshot - join->records.kept.snapshots.list));
-}
-
 static void report_snapshot_order(struct iso_join *join, const struct join_link *link)
 {
     const struct join_record *record = &join->records.list[link->record];
@@ -475,29 +466,17 @@ static void report_snapshot_order(struct iso_join *join, const struct join_link 
     finding->sts = join->positions.position + 1;
 }
 
-static void place_link(struct iso_join *join, const struct join_link *link)
+/* No commit stands by a snapshot that contradicts the others: its own place is where it comes. */
+static void place_link(struct iso_join *join, const struct join_link *link, bool is_wrong)
 {
     struct join_positions *positions = &join->positions;
     struct iso_history *kept = &join->records.kept;
     struct join_record *record = &join->records.list[link->record];
-    const struct iso_snapshot *last =
-        positions->last.snapshots.count ? positions->last.snapshots.list : NULL;
-    uint64_t before = positions->position;
-    place_commits(join, join_snapshot_of(join, link)); /* which may move `kept` */
-    const struct iso_snapshot *snapshot = join_snapshot_of(join, link);
-    struct iso_committed committed = {next_committed, positions};
-    bool lost = last && iso_snapshot_only_in(&positions->last, last, kept, snapshot, &committed);
-    bool gained = last && iso_snapshot_only_in(kept, snapshot, &positions->last, last, &committed);
-    if (!last || lost || gained)
-        positions->broken = lost;
-    note_last(join, snapshot);
-    if ((lost || gained) && positions->position == before) {
-        positions->position += 2; /* a position of its own, though all that it sees was visible
-                                     before: after a snapshot-order violation */
-        join_commit_name_note(join, positions->position, 0, ISO_NONE);
-    }
-    if (positions->broken)
+    if (is_wrong)
         report_snapshot_order(join, link);
+    else
+        place_commits(join, join_snapshot_of(join, link)); /* which may move `kept` */
+    const struct iso_snapshot *snapshot = join_snapshot_of(join, link);
     if (link->operation == ISO_NONE) {
         kept->txns.sts[record->kept] = record->sts = positions->position + 1;
         kept->txns.flags[record->kept] |= ISO_HAS_STS;
@@ -710,6 +689,34 @@ static void tell_reach(struct iso_join *join, const struct join_link *certain, u
     join_map_release(&later);
 }
 
+struct placing {
+    const struct iso_join *join;
+    const struct join_link *links;
+};
+
+static bool lacks(const void *context, uint32_t earlier, uint32_t later)
+{
+    const struct placing *placing = context;
+    const struct iso_history *kept = &placing->join->records.kept;
+    struct iso_committed committed = {next_committed, &placing->join->positions};
+    return iso_snapshot_only_in(kept, join_snapshot_of(placing->join, &placing->links[earlier]),
+                                kept, join_snapshot_of(placing->join, &placing->links[later]),
+                                &committed);
+}
+
+/* Those that come later contain all of these: below_those_that_stay. */
+static void place_links(struct iso_join *join, const struct join_link *certain, uint32_t count)
+{
+    struct placing placing = {join, certain};
+    struct iso_snapshot_links links = {lacks, &placing, count};
+    uint32_t *others = iso_snapshots_contradicted(&links);
+    for (uint32_t i = 0; i < count; i++) {
+        place_link(join, &certain[i], others[i] != ISO_NONE);
+        check_done(join, certain[i].record);
+    }
+    iso_free(others);
+}
+
 void join_place(struct iso_join *join, bool ended)
 {
     struct join_positions *positions = &join->positions;
@@ -726,10 +733,7 @@ void join_place(struct iso_join *join, bool ended)
     struct join_link *certain = take_certain(join, below_those_that_stay(join, horizon), &count);
     if (ended)
         tell_reach(join, certain, count);
-    for (uint32_t i = 0; i < count; i++) {
-        place_link(join, &certain[i]);
-        check_done(join, certain[i].record);
-    }
+    place_links(join, certain, count);
     iso_free(certain);
     if (ended)
         place_commits(join, NULL);
@@ -744,5 +748,4 @@ void join_positions_release(struct join_positions *positions)
     iso_free(positions->links);
     iso_column_free(positions->names.list, JOIN_COMMIT_NAMES * sizeof *positions->names.list);
     join_map_release(&positions->placed);
-    iso_history_release(&positions->last);
 }

@@ -44,8 +44,6 @@ struct join_positions {
     uint64_t clients;   /* no later record has a snapshot with a smaller xmin */
     uint64_t reference; /* an xid of now: epochs */
     bool active;
-    struct join_map placed;  /* xids that have a position: JOIN_COUNTED, or JOIN_AT_LSN */
-    struct iso_history last; /* at most one snapshot: the one placed last */
-    bool broken;             /* it lacks what the one before it sees */
+    struct join_map placed; /* xids that have a position: JOIN_COUNTED, or JOIN_AT_LSN */
     struct join_commit_names names;
 };

@@ -87,13 +87,13 @@ static void snapshots_that_do_not_hold_each_other(void **state)
     chronos_expect(ISO_SI,
                    "1 a - - xid=10 snapshot=10:10: | w x 1\n"
                    "2 b - - xid=11 snapshot=10:10: | w y 1\n"
-                   "3 c - - snapshot=11:12:11 | r x 1\n"
+                   "3 c - - snapshot=11:12:11 | r x null\n"
                    "4 d - - snapshot=10:12:10 | r y 1\n",
                    "TIMESTAMP snapshot-order 3\n");
     chronos_expect(ISO_SER,
                    "1 a - - xid=10 snapshot=10:10: | w x 1\n"
                    "2 b - - xid=11 snapshot=10:10: | w y 1\n"
-                   "3 c - - snapshot=11:12:11 | r x 1\n"
+                   "3 c - - snapshot=11:12:11 | r x null\n"
                    "4 d - - snapshot=10:12:10 | r y 1\n",
                    "TIMESTAMP snapshot-order 3\n");
 }

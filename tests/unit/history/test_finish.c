@@ -313,14 +313,14 @@ static void a_broken_chain_is_a_breach(void **state)
     finishes(&history);
     assert_int_equal(history.snapshots.violation_count, 1);
     const struct iso_snapshot_violation *snapshot_violation = &history.snapshots.violations[0];
-    assert_true(snapshot_violation->only_earlier + snapshot_violation->only_later == 21);
-    assert_true(iso_snapshot_sees(&history, &history.snapshots.list[snapshot_violation->earlier],
-                                  snapshot_violation->only_earlier));
-    assert_false(iso_snapshot_sees(&history, &history.snapshots.list[snapshot_violation->later],
-                                   snapshot_violation->only_earlier));
+    assert_true(snapshot_violation->only_right + snapshot_violation->only_wrong == 21);
+    assert_true(iso_snapshot_sees(&history, &history.snapshots.list[snapshot_violation->right],
+                                  snapshot_violation->only_right));
+    assert_false(iso_snapshot_sees(&history, &history.snapshots.list[snapshot_violation->wrong],
+                                   snapshot_violation->only_right));
     assert_true(snapshot_violation->transaction == 2 || snapshot_violation->transaction == 3);
     assert_int_equal(history.txns.snapshot[snapshot_violation->transaction],
-                     snapshot_violation->later);
+                     snapshot_violation->wrong);
     iso_history_release(&history);
 }
 
