@@ -75,7 +75,11 @@ static const struct pending pending[] = {
 static const struct {
     const char *format;
     uint64_t seed;
-} judged_wrongly[] = {{"debezium-no-metadata", 40000096}, {"debezium-no-metadata", 40000765}};
+} judged_wrongly[] = {{"debezium-no-metadata", 40000096},
+                      {"debezium-no-metadata", 40000765},
+                      {"debezium-in-band", 60002261},
+                      {"mariadb", 50000291},
+                      {"mariadb", 60004358}};
 
 /* A message on its way. */
 struct parcel {
@@ -701,11 +705,12 @@ static bool must_find(const struct stream *stream, const char *finding)
             return false;
     for (uint32_t w = 0; w < world->count; w++) {
         bool whole = is_told(stream, w);
+        /* its rows have no moment; END counts the message of one that only read as one of them */
+        if (world->format->in_band && world->list[w].cts && !stream->arrived[w].record)
+            return false;
         if (!is_writer(stream, w))
             continue;
         if (world->list[w].cts < liar->sts && !whole)
-            return false;
-        if (world->format->in_band && !stream->arrived[w].record) /* its rows have no moment */
             return false;
         if (world->list[w].cts < liar->cts && !whole) /* its own place is behind them */
             return false;

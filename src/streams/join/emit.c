@@ -539,6 +539,7 @@ void join_emit_lost(struct iso_join *join, const struct join_transaction *transa
     step->lost.table = iso_atoms_copy(&join->out.block.atoms, &join->keys.names.atoms,
                                       join->tables.list[table].name);
     step->lost.is_named = is_named;
+    step->lost.may_empty = !join->source.numbered; /* a binlog's is no row, and no END counts it */
     join_tell_lost(join, transaction, table, &step->lost);
 }
 

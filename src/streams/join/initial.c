@@ -97,6 +97,33 @@ static bool varies(const struct iso_join *join, uint32_t key)
     return state->part == JOIN_PART_CELL && join->tables.list[state->of_column].varies;
 }
 
+static bool lacks_row(const struct iso_join *join, uint32_t key)
+{
+    const struct join_key *state = &join->keys.list[key];
+    return state->part == JOIN_PART_CELL && join->keys.list[state->of_row].is_missed;
+}
+
+static void miss(struct iso_join *join, uint32_t key)
+{
+    join->keys.list[key].is_missed = true;
+    join->start.missed |= join->keys.list[key].part == JOIN_PART_ROW;
+}
+
+/* What the change that found the row did not change is what an initial row had that did not come,
+ * or what another change left that did not. */
+void join_miss_cells(struct iso_join *join)
+{
+    iso_atom unknown = iso_value_unknown(&join->texts.atoms, ISO_UNJUDGED_INCOMPLETE);
+    for (uint32_t key = 0; join->start.missed && key < join->keys.names.keys.count; key++) {
+        struct join_key *state = &join->keys.list[key];
+        if (!lacks_row(join, key) || state->is_missed || state->initial != JOIN_INITIAL_DELIVERED)
+            continue;
+        state->is_missed = true;
+        join_emit_table_version(join, key, unknown, ISO_JOIN_START + 1, UINT64_MAX);
+    }
+    join->start.missed = false;
+}
+
 /* Keys whose initial value is asked for and was not delivered. */
 static void answer(struct iso_join *join)
 {
@@ -189,6 +216,7 @@ static void report_learned(struct iso_join *join, bool ended)
         if (may_lack) /* and what it found may be forgotten yet (join_unlearn) */
             continue;
         set_initial(join, key, JOIN_INITIAL_DELIVERED);
+        miss(join, key);
         if (!excused)
             join_report_gap(join, key, ISO_ABSENT, UINT64_MAX);
     }
@@ -227,6 +255,7 @@ void join_ask_initial(struct iso_join *join, uint32_t key)
         return;
     if (start->complete && start->snapshots) {
         state->initial = JOIN_INITIAL_DELIVERED;
+        join->start.missed |= lacks_row(join, key);
         return;
     }
     bool waits = !start->complete;
@@ -269,6 +298,7 @@ static void note_table(struct iso_join *join, uint32_t number, const struct iso_
 static void forget_initial(struct iso_join *join, uint32_t key)
 {
     set_initial(join, key, JOIN_INITIAL_DELIVERED);
+    miss(join, key);
     join_emit_table_version(join, key,
                             iso_value_unknown(&join->texts.atoms, ISO_UNJUDGED_INCOMPLETE),
                             ISO_JOIN_START + 1, UINT64_MAX);

@@ -340,6 +340,7 @@ void iso_join_end_batch(struct iso_join *join)
 {
     join_close_passed(join);
     join_check_start(join, false);
+    join_miss_cells(join);
     if (join->counters.work >=
         (join->open.waiting + join->positions.link_count + join->log.waiting) / 8) {
         join->counters.work = 0;
@@ -392,6 +393,7 @@ void iso_join_end(struct iso_join *join, uint64_t now)
         if (!(join->records.list[i].flags & JOIN_RECORD_BEYOND))
             join_finish_undelivered(join, i);
     }
+    join_miss_cells(join);
     join_emit_carried(join, UINT64_MAX);
     join_lose_columns(join);
     join_end_columns(join);

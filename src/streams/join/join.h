@@ -126,6 +126,7 @@ struct iso_join_lost {
     uint64_t first, last;   /* of those that came */
     uint64_t end;           /* END */
     bool is_named;          /* something says that it had rows of the table: a person is told */
+    bool may_empty;         /* one of them may have been a TRUNCATE */
 };
 
 struct iso_join_step {

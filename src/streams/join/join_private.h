@@ -304,6 +304,8 @@ bool join_start_is_open(const struct iso_join *join, uint32_t table);
 /* Takes back the conclusion about a key's initial value that came from the transaction's before
  * image. */
 void join_unlearn(struct iso_join *join, uint32_t key);
+/* Takes back, for cells of rows of which that was taken back, that they had no initial value. */
+void join_miss_cells(struct iso_join *join);
 void join_check_start(struct iso_join *join, bool ended); /* whether it is complete now */
 
 /* adopt.c: what a client wrote without listing it */

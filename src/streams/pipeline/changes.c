@@ -211,10 +211,10 @@ enum iso_status pipeline_drain(struct iso_pipeline *pipeline, uint64_t now, stru
         case ISO_JOIN_LOST:
             if (step->lost.is_named)
                 pipeline_note_lost(pipeline, &out->block.atoms, &step->lost);
-            if (step->cts) { /* it may have been a TRUNCATE */
+            if (step->cts && step->lost.may_empty)
                 pipeline_note_altered(pipeline, &out->block.atoms, step->lost.table, step->cts);
+            if (step->cts)
                 pipeline_queries_lost(pipeline, &out->block.atoms, step->lost.table, step->cts);
-            }
             break;
         case ISO_JOIN_RESOLVE:
             iso_aion_resolve(pipeline->engine, &out->block.atoms, step->tid, step->committed,
