@@ -20,17 +20,16 @@ struct join_key {
     uint32_t channel;   /* + 1; of the extent's channels (extent.h) */
     uint32_t of_table;  /* number in `tables` */
     uint32_t of_row,
-        of_column;    /* of a cell: the key of its row, the number of its column in `tables` */
-    uint8_t part;     /* enum join_part */
-    uint8_t initial;  /* enum join_initial */
-    uint64_t first;   /* position of its first version, where statements change tables; 0: none has
+        of_column;     /* of a cell: the key of its row, the number of its column in `tables` */
+    uint8_t part;      /* enum join_part */
+    uint8_t initial;   /* enum join_initial */
+    uint64_t first;    /* position of its first version, where statements change tables; 0: none has
                           arrived */
-    uint64_t last;    /* commit timestamp of `value`, where rows are net changes */
-    bool asked;       /* a client has read it since tables change (change.c) */
-    bool was_changed; /* some transaction has changed it */
-    bool
-        is_missed; /* it had an initial value that no snapshot has: nobody says what its cells had */
-    bool lost;     /* PostgreSQL: of unknown value since a change of it was lost (lost.c) */
+    uint64_t last;     /* commit timestamp of `value`, where rows are net changes */
+    bool asked;        /* a client has read it since tables change (change.c) */
+    bool was_changed;  /* some transaction has changed it */
+    bool is_missed;    /* no snapshot has the initial value that it had, nor that of its cells */
+    bool lost;         /* PostgreSQL: of unknown value since a change of it was lost (lost.c) */
     bool was_there;    /* its first version replaced something, where rows are net changes */
     bool is_misplaced; /* a change of it has no moment: its record did not come with it (in-band) */
     bool is_header;    /* `TABLE#`, of queries (history/history.h): it never has a value */
