@@ -123,7 +123,7 @@ void join_carry_row(struct iso_join *join, uint32_t key, uint64_t position, iso_
         struct join_change change = join->changes.list[i];
         if (change.from != table || change.is_over || position > change.position ||
             (position == change.position && find_carried(join, key, position)) ||
-            join_is_altered_between(join, table, position, change.position))
+            join_is_altered_between(join, key, position, change.position))
             continue;
         uint32_t to = key_in(join, key, change.table);
         const struct join_carried_row *row = find_carried(join, to, change.position);

@@ -36,18 +36,21 @@ static bool concerns(const struct iso_join *join, const struct join_change *chan
     return one_length == 1 || (one_length < other_length && !memcmp(database, name, one_length));
 }
 
+/* A row that is spelt otherwise is still there. */
+static bool leaves(const struct join_change *change, const struct join_key *state)
+{
+    return change->kind == ISO_TABLE_RESPELT && state->part == JOIN_PART_ROW;
+}
+
 static void emit_change(struct iso_join *join, const struct join_change *change, uint32_t key)
 {
     assert(key < join->keys.names.keys.count);
     iso_atom value = ISO_ABSENT;
-    enum join_part part = (enum join_part)join->keys.list[key].part;
     bool removes = change->kind == ISO_TABLE_EMPTIED || change->kind == ISO_TABLE_PARTLY_EMPTIED;
-    if (join_is_carried(join, change, key))
+    if (join_is_carried(join, change, key) || leaves(change, &join->keys.list[key]))
         return;
-    if (removes ? part == JOIN_PART_CELL
-                : change->kind == ISO_TABLE_RESPELT && part == JOIN_PART_ROW)
-        return; /* what was in a row that is gone is nobody's; a row that is spelt otherwise is
-                   still there */
+    if (removes && join->keys.list[key].part == JOIN_PART_CELL)
+        return; /* what was in a row that is gone is nobody's */
     if (change->kind != ISO_TABLE_EMPTIED)
         value = iso_value_unknown(&join->texts.atoms,
                                   change->kind == ISO_TABLE_PARTLY_EMPTIED ? ISO_UNJUDGED_DDL
@@ -149,13 +152,15 @@ void join_note_version(struct iso_join *join, uint32_t key, uint64_t position, b
     }
 }
 
-bool join_is_altered_between(const struct iso_join *join, uint32_t table, uint64_t after,
+bool join_is_altered_between(const struct iso_join *join, uint32_t key, uint64_t after,
                              uint64_t before)
 {
+    const struct join_key *state = &join->keys.list[key];
     for (uint32_t i = 0; i < join->changes.count; i++) {
         const struct join_change *change = &join->changes.list[i];
         if (change->position > after && change->position < before &&
-            change->kind != ISO_TABLE_LOST && concerns(join, change, table))
+            change->kind != ISO_TABLE_LOST && !leaves(change, state) &&
+            concerns(join, change, state->of_table))
             return true;
     }
     return false;
@@ -180,12 +185,11 @@ void join_note_asked(struct iso_join *join, uint32_t key)
     for (uint32_t i = 0; i < join->changes.count; i++) {
         const struct join_change *change = &join->changes.list[i];
         bool lost = change->kind == ISO_TABLE_LOST && key >= change->keys;
-        bool before =
-            change->kind == ISO_TABLE_REPLACED &&
-            (!state->first ||
-             (state->first > change->position &&
-              (was_there(join, state) ||
-               join_is_altered_between(join, state->of_table, change->position, state->first))));
+        bool before = change->kind == ISO_TABLE_REPLACED &&
+                      (!state->first ||
+                       (state->first > change->position &&
+                        (was_there(join, state) ||
+                         join_is_altered_between(join, key, change->position, state->first))));
         if ((lost || before) && concerns(join, change, state->of_table))
             emit_change(join, change, key);
     }

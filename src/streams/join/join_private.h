@@ -443,8 +443,8 @@ void join_note_version(struct iso_join *join, uint32_t key, uint64_t position, b
 void join_add_lost(struct iso_join *join, uint32_t table, uint64_t position, uint64_t origin);
 bool join_was_replaced(const struct iso_join *join,
                        uint32_t key); /* by another table, before its first version */
-/* Whether a statement changed the table between these positions. */
-bool join_is_altered_between(const struct iso_join *join, uint32_t table, uint64_t after,
+/* Whether a statement changed what the key has between these positions. */
+bool join_is_altered_between(const struct iso_join *join, uint32_t key, uint64_t after,
                              uint64_t before);
 void join_note_asked(struct iso_join *join,
                      uint32_t key); /* a client reads it for the first time */
