@@ -151,10 +151,11 @@ static void read_row(struct ticdc *ticdc, const struct ticdc_avro *schema,
             struct iso_cell *cell = iso_row_add(row, field->name, field->length);
             read_cell(cursor, type, cell);
             cell->value = type->value;
-            if (type->digest && (type->use == AVRO_ENUM || type->use == AVRO_SET)) {
-                const char *labels = schema->labels.bytes + type->digest - 1;
-                ticdc_set_label(cell, (struct iso_json_text){labels, strlen(labels)},
-                                type->use == AVRO_SET);
+            if (type->digest && type->value.kind == ISO_VALUE_LABEL) {
+                const char *allowed = schema->labels.bytes + type->digest - 1;
+                iso_labels_add(&ticdc->typed.labels, &cell->value,
+                               (struct iso_json_text){allowed, strlen(allowed)},
+                               iso_labels_of_allowed);
             }
         } else if (type->shape == ISO_AVRO_RECORD) {
             read_row(ticdc, schema, type, cursor, extension ? &ticdc->old : &ticdc->types, NULL);

@@ -10,11 +10,7 @@
 static uint8_t use_of_type(struct iso_json_text type)
 {
     bool is_unsigned = type.length > 8 && !memcmp(type.at + type.length - 8, "UNSIGNED", 8);
-    return is_unsigned                    ? AVRO_UNSIGNED
-           : ISO_PAYLOAD_IS(type, "BIT")  ? AVRO_BIT
-           : ISO_PAYLOAD_IS(type, "ENUM") ? AVRO_ENUM
-           : ISO_PAYLOAD_IS(type, "SET")  ? AVRO_SET
-                                          : AVRO_AS_IT_IS;
+    return is_unsigned ? AVRO_UNSIGNED : ISO_PAYLOAD_IS(type, "BIT") ? AVRO_BIT : AVRO_AS_IT_IS;
 }
 
 /* {"tidb_type":"ENUM","allowed":"a,b"} */

@@ -10,7 +10,7 @@
 enum { AVRO_COLUMN, AVRO_OPERATION, AVRO_COMMIT, AVRO_BEFORE, AVRO_EXTENSION };
 
 /* MySQL types that Avro's do not tell apart: the `use` of a type. */
-enum { AVRO_AS_IT_IS, AVRO_UNSIGNED, AVRO_BIT, AVRO_ENUM, AVRO_SET };
+enum { AVRO_AS_IT_IS, AVRO_UNSIGNED, AVRO_BIT };
 
 /* A schema, its uses set, and the table that its root names. */
 struct ticdc_avro {

@@ -135,7 +135,7 @@ static enum ticdc_class class_of_code(uint64_t bits, bool negative)
 }
 
 /* The columns' types, each with its class as its bits. */
-static bool read_types(struct iso_json *json, struct iso_row *types)
+static bool read_types(struct ticdc *ticdc, struct iso_json *json, struct iso_row *types)
 {
     iso_row_clear(types);
     if (iso_json_peek(json) == ISO_JSON_NULL)
@@ -149,7 +149,8 @@ static bool read_types(struct iso_json *json, struct iso_row *types)
                          ? ticdc_class_of((struct iso_json_text){type->text, type->length})
                          : TICDC_TEXT;
         if (type->kind == ISO_CELL_TEXT)
-            type->value = ticdc_value_of((struct iso_json_text){type->text, type->length});
+            type->value =
+                ticdc_value_listed(ticdc, (struct iso_json_text){type->text, type->length});
     }
     return true;
 }
@@ -167,14 +168,14 @@ static void read_known_types(struct ticdc *ticdc, struct canal *canal)
     if (iso_json_peek(json) == ISO_JSON_OBJECT && iso_json_skip(json) &&
         iso_json_again_note(json, from, &known->types)) {
         iso_json_start(&known->json, known->types.text, known->types.length);
-        if (read_types(&known->json, &known->row))
+        if (read_types(ticdc, &known->json, &known->row))
             return;
         known->types.length = 0;
     }
     if (json->code == ISO_JSON_FINE) {
         json->at = from;
         canal->types = &ticdc->types;
-        read_types(json, &ticdc->types);
+        read_types(ticdc, json, &ticdc->types);
     }
 }
 
@@ -338,7 +339,7 @@ static const struct iso_row *find_types(struct ticdc *ticdc, const struct canal 
     if (!canal->codes)
         return &ticdc->types;
     json->at = canal->codes; /* it was skipped, so that it is JSON */
-    read_types(json, &ticdc->types);
+    read_types(ticdc, json, &ticdc->types);
     if (json->code != ISO_JSON_FINE)
         iso_payload_fault(json, error);
     return &ticdc->types;

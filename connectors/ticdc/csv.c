@@ -158,6 +158,8 @@ static enum iso_status fill_row(struct ticdc *ticdc, struct iso_row *row,
         struct iso_cell *cell = iso_row_add(row, table->columns[i].name, table->columns[i].length);
         const char *type = table->columns[i].type;
         cell->value = ticdc_value_of((struct iso_json_text){type, strlen(type)});
+        if (cell->value.kind == ISO_VALUE_LABEL)
+            cell->value.detail |= ISO_LABELS_NAMED;
         if (cell->value.kind == ISO_VALUE_BYTES) { /* no message says which of both it is */
             cell->value.kind = ISO_VALUE_ANY;
             cell->is_doubted = may_be_hexadecimal(field->text);
@@ -192,10 +194,12 @@ static enum iso_status check_fields(const struct csv_state *state, const struct 
     if (state->count == FIELDS_FIXED + 1 + table->column_count &&
         (ISO_PAYLOAD_IS(flag->text, "true") || ISO_PAYLOAD_IS(flag->text, "false")))
         return ISO_OK;
-    return iso_error_set(error, ISO_BAD_INPUT,
-                         "%u fields, expected 4 (include-commit-ts=true), maybe is-update, and the "
-                         "%u columns of the table's schema (output-handle-key=false)",
-                         state->count, table->column_count);
+    return iso_error_set(
+        error, ISO_BAD_INPUT,
+        "%u fields, expected 4, maybe is-update, and the %u columns of the table's "
+        "schema: set include-commit-ts=true and output-handle-key=false in "
+        "[sink.csv], or give schema= the table's file of that time",
+        state->count, table->column_count);
 }
 
 static enum iso_status decode_fields(struct ticdc *ticdc, const struct iso_message *message,

@@ -23,8 +23,8 @@ static bool mentions(struct iso_json_text sql, const char *name)
  * is not in it now. */
 static bool removes_columns(struct iso_json_text sql)
 {
-    static const char *const others[] = {"index", "key",        "primary",  "foreign",
-                                         "check", "constraint", "partition"};
+    static const char *const others[] = {"index",   "key",   "primary",    "foreign",
+                                         "default", "check", "constraint", "partition"};
     struct iso_ddl_words words = iso_ddl_words_of(sql);
     if (!iso_ddl_pass(&words, "alter"))
         return false;
@@ -137,9 +137,13 @@ static bool add_effect(struct ticdc *ticdc, const struct iso_message *message,
     event.flags = ISO_EVENT_HAS_CTS | ISO_EVENT_ALONE;
     event.cts.physical = ddl->commit_ts;
     event.operation = empties ? 0 : (uint8_t)effect->change;
+    struct iso_json_text carried = {NULL, 0};
     if (effect->from_table.length) {
         const struct iso_row_name *from =
             find_table(ticdc, events, effect->from_schema, effect->from_table);
+        char *name = ticdc_room(ticdc, from->name.length);
+        carried = (struct iso_json_text){memcpy(name, from->name.at, from->name.length),
+                                         from->name.length};
         event.key = is_covered(ticdc, from) ? from->atom : ISO_ABSENT;
     }
     if (effect->is_all) {
@@ -151,6 +155,8 @@ static bool add_effect(struct ticdc *ticdc, const struct iso_message *message,
     event.table = table->atom;
     if (effect->table.length && !is_covered(ticdc, table))
         return false;
+    if (carried.at)
+        ticdc_copy_types(ticdc, carried, table->name);
     iso_events_add(events, &event);
     return true;
 }
@@ -201,6 +207,11 @@ void ticdc_add_ddl(struct ticdc *ticdc, const struct iso_message *message,
     uint32_t count = spell_names(ticdc, ddl, effects, iso_ddl_effects(ddl->sql, effects)),
              added = 0;
     count = rename_rows(ticdc, ddl, effects, add_columns(ticdc, ddl, effects, count));
+    const struct ticdc_table *schema =
+        ticdc_tables_at(&ticdc->known, ddl->database, ddl->table, ddl->commit_ts);
+    if (schema)
+        ticdc_note_schema(ticdc, find_table(ticdc, events, ddl->database, ddl->table)->name,
+                          schema);
     if (!count && ddl->empties && ddl->table.length)
         effects[count++] = (struct iso_ddl_effect){
             .change = ISO_TABLE_EMPTIED, .schema = ddl->database, .table = ddl->table};

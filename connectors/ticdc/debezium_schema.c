@@ -310,35 +310,6 @@ static void set_bits(struct iso_cell *cell)
     ticdc_set_integer(cell, bits, false);
 }
 
-void ticdc_set_label(struct iso_cell *cell, struct iso_json_text allowed, bool is_set)
-{
-    uint64_t mask = 0;
-    uint32_t found = 0, number = 1;
-    struct iso_json_text value = {cell->text, cell->length};
-    if (cell->kind != ISO_CELL_TEXT)
-        return;
-    for (size_t at = 0; at < allowed.length; number++) {
-        char label[1024];
-        size_t length = 0;
-        for (; at < allowed.length && allowed.at[at] != ',' && length < sizeof label; at++) {
-            at += allowed.at[at] == '\\' && at + 1 < allowed.length;
-            label[length++] = allowed.at[at];
-        }
-        at++;
-        if (!is_set && iso_payload_is(value, label, length))
-            found = number;
-        for (size_t from = 0; is_set && from < value.length && number <= 64;) {
-            const char *comma = memchr(value.at + from, ',', value.length - from);
-            size_t end = comma ? (size_t)(comma - value.at) : value.length;
-            if (end - from == length && !memcmp(value.at + from, label, length))
-                mask |= (uint64_t)1 << (number - 1);
-            from = end + 1;
-        }
-    }
-    if (is_set ? mask || !value.length : found)
-        ticdc_set_integer(cell, is_set ? mask : found, false);
-}
-
 /* False: what the row has is not known. */
 static bool set_value(const struct said *said, struct ticdc *ticdc, struct iso_cell *cell)
 {
@@ -351,9 +322,10 @@ static bool set_value(const struct said *said, struct ticdc *ticdc, struct iso_c
         return cell->kind == ISO_CELL_NULL || set_decimal(said, ticdc, cell);
     }
     if (is_of(said, "enum") || is_of(said, "set")) {
-        cell->value = (struct iso_value_type){ISO_VALUE_LABEL, false, 0};
+        cell->value = (struct iso_value_type){ISO_VALUE_LABEL, false,
+                                              is_of(said, "set") ? ISO_LABELS_SET : 0};
         if (said->labels.at)
-            ticdc_set_label(cell, said->labels, is_of(said, "set"));
+            iso_labels_add(&ticdc->typed.labels, &cell->value, said->labels, iso_labels_of_allowed);
     } else if (is_of(said, "bit")) {
         cell->value.kind = ISO_VALUE_ANY;
         set_bits(cell);
@@ -361,8 +333,7 @@ static bool set_value(const struct said *said, struct ticdc *ticdc, struct iso_c
         if (cell->kind == ISO_CELL_NUMBER)
             ticdc_set_text(cell, is_of(said, "float") ? TICDC_FLOAT : TICDC_DOUBLE,
                            (struct iso_json_text){cell->text, cell->length});
-    } else if (cell->kind == ISO_CELL_INTEGER && cell->negative &&
-               memmem(said->type.at, said->type.length, "unsigned", 8)) {
+    } else if (cell->kind == ISO_CELL_INTEGER && cell->negative && ticdc_is_unsigned(said->type)) {
         cell->negative = false; /* above 2^63 */
     }
     if (cell->value.kind <= ISO_VALUE_INTEGER_64 || cell->value.kind == ISO_VALUE_JSON)

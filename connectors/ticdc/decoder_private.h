@@ -6,6 +6,7 @@
 #include "connectors/cdc_common/ddl.h"
 #include "connectors/cdc_common/marker.h"
 #include "base/payload.h"
+#include "values/labels.h"
 #include "values/row.h"
 
 struct ticdc_table;
@@ -57,6 +58,7 @@ struct ticdc_tables {
  * (types.c). */
 struct ticdc_types {
     uint32_t count, last, known;
+    struct iso_labels labels;
     struct ticdc_typed {
         char *table;
         uint32_t table_length, count;
@@ -215,12 +217,22 @@ bool ticdc_set_base64(struct ticdc *ticdc, struct iso_cell *cell, struct iso_jso
 /* Class of a MySQL type's values ("int unsigned", "VARBINARY(16)"). */
 enum ticdc_class ticdc_class_of(struct iso_json_text mysql_type);
 struct iso_value_type ticdc_value_of(struct iso_json_text mysql_type);
+bool ticdc_is_unsigned(struct iso_json_text mysql_type);
+struct iso_value_type ticdc_value_listed(struct ticdc *ticdc,
+                                         struct iso_json_text mysql_type); /* with its labels */
 
-/* A name of "a,b,c\,d", or of a set several, becomes its number; what is none of them stays. */
-void ticdc_set_label(struct iso_cell *cell, struct iso_json_text allowed, bool is_set);
+/* Lists of labels that the message did not bring, from the table's schema; names of labels become
+ * their numbers. What is none of them stays. */
+void ticdc_settle_labels(struct ticdc *ticdc, const struct ticdc_change *change);
 
 /* Keeps the types of the row's columns that have one. */
 void ticdc_note_types(struct ticdc *ticdc, struct iso_json_text table, const struct iso_row *row);
+/* Of its columns of which the schema says more than rows do: those that have labels, or had some, or
+ * zeros before their numbers. */
+void ticdc_note_schema(struct ticdc *ticdc, struct iso_json_text table,
+                       const struct ticdc_table *schema);
+/* Of a table that has another name now. */
+void ticdc_copy_types(struct ticdc *ticdc, struct iso_json_text from, struct iso_json_text to);
 void ticdc_types_release(struct ticdc *ticdc);
 void ticdc_types_archive(struct ticdc *ticdc, struct iso_archive *archive);
 struct iso_value_type ticdc_value_type(const struct iso_decoder *decoder, const char *table,

@@ -320,6 +320,7 @@ enum iso_status ticdc_add_row(struct ticdc *ticdc, const struct iso_message *mes
         iso_row_names_find(&ticdc->names, &events->block.atoms, change->database, change->table);
     if (change->has_now && change->has_old && change->old_is_partial)
         complete_old(ticdc);
+    ticdc_settle_labels(ticdc, change);
     const char *unknown =
         is_marker(ticdc, table) ? NULL : ticdc_settle_key(ticdc, change, table->name);
     if (!unknown)

@@ -133,6 +133,7 @@ static bool apply_type(struct ticdc *ticdc, struct iso_cell *cell, const struct 
     case 247:
     case 248:
         cell->value.kind = ISO_VALUE_LABEL;
+        cell->value.detail = column->type == 248 ? ISO_LABELS_SET : 0;
         return cell->kind == ISO_CELL_INTEGER;
     case 1:
     case 2:

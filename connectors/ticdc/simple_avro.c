@@ -26,11 +26,14 @@ static bool is_present(struct iso_avro_cursor *cursor)
 
 /* ---- schemas of tables ---- */
 
-static void skip_strings(struct iso_avro_cursor *cursor)
+static void read_elements(struct iso_avro_cursor *cursor, struct iso_text *elements)
 {
     for (uint64_t count; (count = iso_avro_block(cursor)) && !cursor->expected;)
-        while (count-- && !cursor->expected)
-            iso_avro_run(cursor);
+        while (count-- && !cursor->expected) {
+            struct iso_json_text element = iso_avro_string(cursor);
+            if (!cursor->expected)
+                ticdc_put_element(elements, element);
+        }
 }
 
 static void read_column(struct iso_avro_cursor *cursor, struct ticdc_table *table)
@@ -38,23 +41,27 @@ static void read_column(struct iso_avro_cursor *cursor, struct ticdc_table *tabl
     struct iso_json_text name = iso_avro_string(cursor), type = iso_avro_string(cursor);
     iso_avro_run(cursor); /* charset */
     struct iso_json_text collation = iso_avro_string(cursor);
+    struct iso_text elements = {0};
+    bool is_padded = false;
     iso_avro_long(cursor); /* length */
     if (is_present(cursor))
         iso_avro_long(cursor); /* decimal */
     if (is_present(cursor))
-        skip_strings(cursor); /* elements */
+        read_elements(cursor, &elements);
     if (is_present(cursor))
         iso_avro_boolean(cursor); /* unsigned */
     if (is_present(cursor))
-        iso_avro_boolean(cursor); /* zerofill */
+        is_padded = iso_avro_boolean(cursor);
     bool nullable = iso_avro_boolean(cursor);
     if (is_present(cursor))
         iso_avro_run(cursor); /* default */
-    if (cursor->expected)
-        return;
-    struct ticdc_column *column = ticdc_table_add_column(table, name, type);
-    column->nullable = nullable;
-    ticdc_column_collate(column, collation);
+    if (!cursor->expected) {
+        struct ticdc_column *column = ticdc_table_add_column(table, name, type);
+        column->nullable = nullable;
+        ticdc_column_define(column, &elements, is_padded);
+        ticdc_column_collate(column, collation);
+    }
+    iso_text_release(&elements);
 }
 
 static void read_index(struct iso_avro_cursor *cursor, struct ticdc_table *table)

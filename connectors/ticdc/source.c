@@ -85,6 +85,7 @@ static struct iso_decoder *create(const struct iso_decoder_options *options,
     ticdc->protocol = protocol;
     ticdc->value = copy_text(options->value);
     ticdc->decoder.value = ticdc->value;
+    ticdc->decoder.labels = &ticdc->typed.labels;
     ticdc->tables = copy_text(options->tables);
     ticdc->key_option = copy_text(options->key);
     ticdc->identity = options->identity;

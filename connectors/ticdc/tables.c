@@ -62,6 +62,38 @@ struct ticdc_column *ticdc_table_add_column(struct ticdc_table *table, struct is
     return column;
 }
 
+void ticdc_put_element(struct iso_text *elements, struct iso_json_text element)
+{
+    iso_text_put(elements, elements->used ? ",'" : "('");
+    for (size_t i = 0; i < element.length; i++) {
+        if (element.at[i] == '\'' || element.at[i] == '\\')
+            iso_text_put(elements, "\\");
+        iso_text_put_bytes(elements, element.at + i, 1);
+    }
+    iso_text_put(elements, "'");
+}
+
+/* Adds to a type. */
+static void extend_type(struct ticdc_column *column, const char *bytes, size_t length)
+{
+    size_t own = strlen(column->type);
+    column->type = iso_reallocate(column->type, own + length + 1);
+    memcpy(column->type + own, bytes, length);
+    column->type[own + length] = 0;
+}
+
+void ticdc_column_define(struct ticdc_column *column, const struct iso_text *elements,
+                         bool is_padded)
+{
+    static const char zeros[] = " zerofill";
+    if (elements->used && !strchr(column->type, '(')) {
+        extend_type(column, elements->bytes, elements->used);
+        extend_type(column, ")", 1);
+    }
+    if (is_padded)
+        extend_type(column, zeros, sizeof zeros - 1);
+}
+
 static const char collate[] = " COLLATE";
 
 bool ticdc_column_is_caseless(const struct ticdc_column *column)
@@ -83,9 +115,7 @@ void ticdc_column_collate(struct ticdc_column *column, struct iso_json_text coll
         is_text |= iso_ddl_is(&words, texts[i]);
     if (!is_text)
         return;
-    size_t length = strlen(column->type);
-    column->type = iso_reallocate(column->type, length + sizeof collate);
-    memcpy(column->type + length, collate, sizeof collate);
+    extend_type(column, collate, sizeof collate - 1);
 }
 
 struct ticdc_index *ticdc_table_add_index(struct ticdc_table *table, bool primary, bool nullable)

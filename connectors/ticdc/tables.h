@@ -49,6 +49,11 @@ void ticdc_table_name(struct ticdc_table *table, struct iso_json_text database,
                       struct iso_json_text name);
 struct ticdc_column *ticdc_table_add_column(struct ticdc_table *table, struct iso_json_text name,
                                             struct iso_json_text mysql_type);
+/* A label of an ENUM or SET joins those of the list, which are then said by the column's type as in
+ * a definition. */
+void ticdc_put_element(struct iso_text *elements, struct iso_json_text element);
+void ticdc_column_define(struct ticdc_column *column, const struct iso_text *elements,
+                         bool is_padded);
 /* The collation of a column that has texts; only one that ends in _ci makes a difference. */
 void ticdc_column_collate(struct ticdc_column *column, struct iso_json_text collation);
 bool ticdc_column_is_caseless(const struct ticdc_column *column);

@@ -41,8 +41,13 @@ static bool take_key_columns(words *at, struct ticdc_table *table)
     if (!iso_ddl_pass(at, "("))
         return false;
     for (;;) {
-        if (!iso_ddl_next(at) || iso_ddl_is(at, "("))
+        if (!iso_ddl_next(at))
             return false;
+        if (iso_ddl_is(at, "(")) {
+            skip_brackets(at);
+            skip_brackets(at);
+            return false;
+        }
         const struct ticdc_column *column = find_column(table, at->token);
         ticdc_table_add_key(table, column ? text_of(column->name) : at->token);
         if (iso_ddl_pass(at, "("))
@@ -94,6 +99,7 @@ static struct iso_json_text take_type(words *at)
         skip_brackets(at);
     if (!iso_ddl_pass(at, "unsigned"))
         iso_ddl_pass(at, "precision");
+    iso_ddl_pass(at, "zerofill");
     type.length = (size_t)(at->at - type.at);
     return type;
 }

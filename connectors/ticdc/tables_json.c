@@ -8,9 +8,21 @@ static void read_text(struct iso_json *json, struct iso_json_text *text)
     ticdc_read_text(json, text);
 }
 
-/* Out of {"mysqlType":"int","charset":"binary","collate":"binary",..}. */
+static void read_elements(struct iso_json *json, struct iso_text *elements)
+{
+    struct iso_json_text element;
+    if (iso_json_take_null(json))
+        return;
+    iso_json_enter_array(json);
+    while (json->code == ISO_JSON_FINE && iso_json_element(json))
+        if (iso_json_string(json, &element))
+            ticdc_put_element(elements, element);
+}
+
+/* Out of {"mysqlType":"enum","charset":"utf8mb4","collate":"utf8mb4_bin","elements":["a"],..}. */
 static void read_data_type(struct iso_json *json, struct iso_json_text *type,
-                           struct iso_json_text *collation)
+                           struct iso_json_text *collation, struct iso_text *elements,
+                           bool *is_padded)
 {
     struct iso_json_text name;
     iso_json_enter_object(json);
@@ -19,6 +31,10 @@ static void read_data_type(struct iso_json *json, struct iso_json_text *type,
             read_text(json, type);
         else if (ISO_PAYLOAD_IS(name, "collate"))
             read_text(json, collation);
+        else if (ISO_PAYLOAD_IS(name, "elements"))
+            read_elements(json, elements);
+        else if (ISO_PAYLOAD_IS(name, "zerofill") && iso_json_peek(json) == ISO_JSON_TRUE)
+            iso_json_boolean(json, is_padded);
         else
             iso_json_skip(json);
     }
@@ -27,8 +43,9 @@ static void read_data_type(struct iso_json *json, struct iso_json_text *type,
 static void read_simple_column(struct iso_json *json, struct ticdc_table *table)
 {
     struct iso_json_text name, column = {"", 0}, type = {"", 0}, collation = {"", 0};
+    struct iso_text elements = {0};
     const char *start = json->at;
-    bool nullable = true;
+    bool nullable = true, is_padded = false;
     iso_json_enter_object(json);
     while (json->code == ISO_JSON_FINE && iso_json_member(json, &name)) {
         if (ISO_PAYLOAD_IS(name, "name"))
@@ -36,17 +53,19 @@ static void read_simple_column(struct iso_json *json, struct ticdc_table *table)
         else if (ISO_PAYLOAD_IS(name, "nullable"))
             iso_json_boolean(json, &nullable);
         else if (ISO_PAYLOAD_IS(name, "dataType"))
-            read_data_type(json, &type, &collation);
+            read_data_type(json, &type, &collation, &elements, &is_padded);
         else
             iso_json_skip(json);
     }
     if (json->code == ISO_JSON_FINE && !column.length)
         iso_json_fail(json, ISO_JSON_UNEXPECTED, start, "a column with a name");
-    if (json->code != ISO_JSON_FINE)
-        return;
-    struct ticdc_column *added = ticdc_table_add_column(table, column, type);
-    added->nullable = nullable;
-    ticdc_column_collate(added, collation);
+    if (json->code == ISO_JSON_FINE) {
+        struct ticdc_column *added = ticdc_table_add_column(table, column, type);
+        added->nullable = nullable;
+        ticdc_column_define(added, &elements, is_padded);
+        ticdc_column_collate(added, collation);
+    }
+    iso_text_release(&elements);
 }
 
 /* An index, read twice: first what it is, then its columns. */

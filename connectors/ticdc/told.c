@@ -74,7 +74,8 @@ static const char *doubt(const struct ticdc *ticdc, const struct iso_cell *cell)
     bool counts = ticdc->protocol == &ticdc_debezium;
     switch (cell->value.kind) {
     case ISO_VALUE_LABEL:
-        return cell->kind == ISO_CELL_TEXT ? of_label : NULL;
+        return cell->kind == ISO_CELL_TEXT || (cell->value.detail & ISO_LABELS_NAMED) ? of_label
+                                                                                      : NULL;
     case ISO_VALUE_INSTANT:
         return counts ? of_key : ticdc->one_zone ? NULL : of_zone;
     case ISO_VALUE_DATE:

@@ -256,6 +256,21 @@ static void put_run(struct iso_text *text, const char *string)
     tidb_put_run(text, string, strlen(string));
 }
 
+/* The labels' names. */
+static void put_elements(struct iso_text *text, enum tidb_form form)
+{
+    static const char *const names[] = {"a", "b", "c,d", "c"};
+    if (form != TIDB_ENUM && form != TIDB_SET) {
+        tidb_put_long(text, 0);
+        return;
+    }
+    tidb_put_long(text, 1);
+    tidb_put_long(text, 3);
+    for (uint32_t i = 0; i < 3; i++)
+        put_run(text, names[i + (i == 2 && form == TIDB_SET)]);
+    tidb_put_long(text, 0);
+}
+
 static void put_avro_table(struct iso_text *text, const struct tidb_world *world,
                            const struct tidb_schema *schema)
 {
@@ -273,7 +288,9 @@ static void put_avro_table(struct iso_text *text, const struct tidb_world *world
         put_run(text, "binary");
         put_run(text, "binary");
         tidb_put_long(text, 11);
-        iso_text_put_bytes(text, "\0\0\0\0", 4); /* decimal, elements, unsigned, zerofill */
+        iso_text_put_bytes(text, "\0", 1); /* decimal */
+        put_elements(text, side.cells[i].type->form);
+        iso_text_put_bytes(text, "\0\0", 2); /* unsigned, zerofill */
         iso_text_put_bytes(text, side.cells[i].is_key ? "\0" : "\1", 1);
         iso_text_put_bytes(text, "\0", 1); /* default */
     }

@@ -252,12 +252,12 @@ static bool is_binary(const struct tidb_cell *cell)
     return cell->type->form == TIDB_BYTES || cell->type->form == TIDB_BLOB;
 }
 
-static bool is_label(const struct tidb_cell *cell)
+bool tidb_is_label(const struct tidb_cell *cell)
 {
     return cell->type->form == TIDB_ENUM || cell->type->form == TIDB_SET;
 }
 
-static const char *label_of(const struct tidb_cell *cell)
+const char *tidb_label_of(const struct tidb_cell *cell)
 {
     static const char *const enums[] = {"", "a", "b", "c,d"};
     static const char *const sets[] = {"", "a", "b", "a,b", "c", "a,c", "b,c", "a,b,c"};
@@ -340,7 +340,7 @@ void tidb_put_open(struct iso_text *text, const struct tidb_cell *cell)
                     cell->is_key ? "\"h\":true," : "", flags);
     if (!cell->text) {
         iso_text_put(text, "null");
-    } else if (is_number(cell) || is_label(cell)) {
+    } else if (is_number(cell) || tidb_is_label(cell)) {
         iso_text_put(text, cell->text);
     } else if (cell->type->form == TIDB_TEXT) {
         char coded[128];
@@ -373,7 +373,7 @@ void tidb_put_simple_avro(struct iso_text *text, const struct tidb_cell *cell)
     uint8_t bytes[64];
     enum tidb_form form = cell->type->form;
     bool unsigned_ = form == TIDB_UNSIGNED || form == TIDB_BIT;
-    bool integer = form == TIDB_INTEGER || form == TIDB_YEAR || is_label(cell);
+    bool integer = form == TIDB_INTEGER || form == TIDB_YEAR || tidb_is_label(cell);
     tidb_put_long(text, !cell->text              ? 0
                         : unsigned_              ? 7
                         : integer                ? 1
@@ -440,7 +440,7 @@ void tidb_put_avro(struct iso_text *text, const struct tidb_cell *cell)
     } else if (is_binary(cell)) {
         tidb_put_run(text, (char *)bytes, bytes_of(cell, bytes));
     } else {
-        const char *string = is_label(cell) ? label_of(cell) : cell->text;
+        const char *string = tidb_is_label(cell) ? tidb_label_of(cell) : cell->text;
         tidb_put_run(text, string, strlen(string));
     }
 }
@@ -485,8 +485,8 @@ void tidb_put_debezium(struct iso_text *text, const struct tidb_cell *cell, bool
         iso_text_put_string(text, coded, iso_base64_length(sizeof bits));
     } else if (is_number(cell)) {
         iso_text_put(text, cell->text);
-    } else if (is_label(cell)) {
-        put_string(text, label_of(cell));
+    } else if (tidb_is_label(cell)) {
+        put_string(text, tidb_label_of(cell));
     } else if (form == TIDB_DATE) {
         iso_text_format(text, "%lld", (long long)days_of(cell->text));
     } else if (form == TIDB_DATETIME) {
@@ -508,7 +508,7 @@ void tidb_put_csv(struct iso_text *text, const struct tidb_cell *cell)
         iso_text_put(text, "\\N");
         return;
     }
-    const char *string = is_label(cell) ? label_of(cell) : cell->text;
+    const char *string = tidb_is_label(cell) ? tidb_label_of(cell) : cell->text;
     if (is_number(cell)) {
         iso_text_put(text, string);
         return;

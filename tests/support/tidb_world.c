@@ -13,6 +13,7 @@ static const uint64_t start_of_time = 447984099187490720u;
 
 struct transaction {
     bool is_active, is_pessimistic, is_withheld, writes, reads;
+    bool names; /* labels, rather than number them */
     bool lists; /* the columns that its updates write; else the stream says them */
     uint32_t number, session;
     uint64_t sts;
@@ -373,12 +374,22 @@ static void make_statement(struct tidb_world *world)
 
 /* ---- what clients do ---- */
 
-static void put_value(struct iso_text *text, const struct tidb_column *column, int value)
+/* Of a label its number, or its name, a transaction all in one way, but where clients mix. */
+static void put_value(struct tidb_world *world, struct transaction *transaction,
+                      const struct tidb_column *column, int value)
 {
-    if (value < 0)
+    struct tidb_cell cell = {.type = column->type};
+    struct iso_text *text = &transaction->operations;
+    if (value < 0) {
         iso_text_put(text, "null");
-    else
-        iso_text_put_string(text, column->type->pool[value], strlen(column->type->pool[value]));
+        return;
+    }
+    const char *spelt = cell.text = column->type->pool[value];
+    if (tidb_is_label(&cell) && (world->mixes ? percent(world, 50) : transaction->names)) {
+        spelt = tidb_label_of(&cell);
+        world->labels++;
+    }
+    iso_text_put_string(text, spelt, strlen(spelt));
 }
 
 /* Another value of the type; -1 is NULL. */
@@ -468,7 +479,7 @@ static void read_row(struct tidb_world *world, struct transaction *transaction, 
             if (world->lies && !own->is_touched && percent(world, 10))
                 lie(world, transaction, table, r, c, &value, seen.is_known[c]);
             iso_text_format(text, "%s\"%s\":", between, schema->columns[c].name);
-            put_value(text, &schema->columns[c], value);
+            put_value(world, transaction, &schema->columns[c], value);
             between = ",";
         }
         iso_text_put(text, "}");
@@ -542,7 +553,7 @@ static void write_row(struct tidb_world *world, struct transaction *transaction,
         if (!lists)
             continue;
         iso_text_format(text, "%s\"%s\":", between, schema->columns[c].name);
-        put_value(text, &schema->columns[c], own->values.of[c]);
+        put_value(world, transaction, &schema->columns[c], own->values.of[c]);
         between = ",";
     }
     iso_text_put(text, lists ? "}" : "");
@@ -719,6 +730,7 @@ static void begin(struct run *run, struct transaction *transaction, uint32_t ses
                                         .sts = ++world->now,
                                         .is_pessimistic = percent(world, 60),
                                         .is_withheld = percent(world, 10),
+                                        .names = percent(world, 50),
                                         .lists = percent(world, 70)};
 }
 

@@ -127,6 +127,7 @@ struct tidb_world {
     const char *format; /* as the decoder's option */
     struct random random;
     bool lies, statements, one_zone; /* clients lie; DDL comes; zone=same is set */
+    bool mixes;                      /* names and numbers of labels, in one transaction */
     bool loses;                      /* one row of the feed is left out */
 
     uint64_t now, altered;                /* the last statement's */
@@ -138,8 +139,9 @@ struct tidb_world {
     char *lines[TIDB_LINES];
     struct tidb_lie told[TIDB_LIES];
     bool was_raw, says_start, has_lossy, was_lost;
-    uint32_t shared_commits, locks, past_reads, moves, recorded_reads; /* how often they occurred */
-    struct iso_text texts;                                             /* schemas for the decoder */
+    uint32_t shared_commits, locks, past_reads, moves, labels,
+        recorded_reads;    /* how often they occurred */
+    struct iso_text texts; /* schemas for the decoder */
     const char
         *column_schema[TIDB_SCHEMAS * 2]; /* avro: value's and key's of each schema, in `texts` */
     size_t schema_place[TIDB_SCHEMAS * 2];
@@ -167,6 +169,8 @@ struct tidb_cell {
 /* In the table's order; how many. */
 uint32_t tidb_cells(const struct tidb_world *world, const struct tidb_schema *schema,
                     const uint32_t *key, const struct tidb_values *values, struct tidb_cell *cells);
+bool tidb_is_label(const struct tidb_cell *cell);
+const char *tidb_label_of(const struct tidb_cell *cell); /* its name */
 void tidb_put_create(struct iso_text *text, const struct tidb_schema *schema);
 const char *tidb_key_name(uint32_t place);
 void tidb_put_long(struct iso_text *text, uint64_t number);

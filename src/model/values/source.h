@@ -196,6 +196,7 @@ enum iso_column_coverage {
 };
 
 struct iso_decoder;
+struct iso_labels;
 struct iso_archive;
 
 /* One kind of source. */
@@ -239,4 +240,5 @@ struct iso_decoder {
     bool is_foreign;  /* what it refused last is whole, and of nobody of its kind */
     bool only_signed; /* its database has no integers without a sign, as far as messages have shown
                        */
+    const struct iso_labels *labels; /* to which the types of its columns refer; NULL: to none */
 };

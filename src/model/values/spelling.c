@@ -1,6 +1,7 @@
 #include <assert.h>
 #include <strings.h>
 
+#include "values/labels.h"
 #include "values/spelling_private.h"
 
 bool spelling_is_word(struct iso_json_text text, const char *word)
@@ -80,7 +81,7 @@ bool iso_value_spell(struct iso_value_type type, struct iso_json_text text, stru
     }
 }
 
-static bool is_integer(struct iso_json_text text)
+bool spelling_is_integer(struct iso_json_text text)
 {
     size_t i = text.length && text.at[0] == '-';
     if (i == text.length)
@@ -90,17 +91,9 @@ static bool is_integer(struct iso_json_text text)
     return i == text.length;
 }
 
-/* Which number a name has says the schema alone. */
-static enum relation relate_labels(struct iso_json_text one, struct iso_json_text other)
-{
-    return is_integer(one) != is_integer(other) ? RELATION_SIMILAR : RELATION_OTHER;
-}
-
 static enum relation relate(struct iso_value_type type, struct iso_json_text one,
                             struct iso_json_text other, bool rounds)
 {
-    if (type.kind == ISO_VALUE_LABEL)
-        return relate_labels(one, other);
     switch (family_of(type)) {
     case NUMBERS:
         return spelling_relate_numbers(type, one, other, rounds);
@@ -131,7 +124,7 @@ static bool are_of_stream(struct iso_json_text one, struct iso_json_text other)
 {
     static const struct iso_value_type instant = {ISO_VALUE_INSTANT, false, 0},
                                        local = {ISO_VALUE_TIMESTAMP, false, 9};
-    bool integers = is_integer(one) && is_integer(other);
+    bool integers = spelling_is_integer(one) && spelling_is_integer(other);
     return spelling_are_like_numbers(one, other) ||
            relate(instant, one, other, false) == RELATION_SAME ||
            (!integers && relate(local, one, other, false) == RELATION_SAME);
@@ -176,7 +169,7 @@ static bool may_be_one(struct iso_json_text one, struct iso_json_text other, boo
         {ISO_VALUE_BYTES, false, 0},     {ISO_VALUE_UUID, false, 0}};
     static const struct iso_value_type json = {ISO_VALUE_JSON, false, 0},
                                        list = {ISO_VALUE_NESTED, false, 0};
-    if (is_integer(one) && is_integer(other))
+    if (spelling_is_integer(one) && spelling_is_integer(other))
         return !only_signed && are_wrapped(one, other);
     for (size_t i = 0; i < sizeof types / sizeof *types; i++) {
         enum relation relation = relate(types[i], one, other, false);
@@ -218,10 +211,13 @@ static bool are_two_words(struct iso_json_text one, struct iso_json_text other)
            !may_be_forms(other, one) && (one.length < UUID || other.length < UUID);
 }
 
-static enum iso_likeness compare_untyped(struct iso_json_text one, struct iso_json_text other,
-                                         struct iso_spellers spellers)
+static enum iso_likeness compare_untyped(struct iso_value_type type, struct iso_json_text one,
+                                         struct iso_json_text other, struct iso_spellers spellers)
 {
-    bool differ = are_two_words(one, other);
+    bool differ = are_two_words(one, other),
+         may_be_label = type.kind <= ISO_VALUE_ANY && type.detail == ISO_MAY_BE_LABEL;
+    if (may_be_label && spellers.client && spelling_is_integer(one) != spelling_is_integer(other))
+        return ISO_VALUES_UNCLEAR;
 #ifndef ISO_VALIDATE
     if (differ)
         return ISO_VALUES_DIFFER;
@@ -246,8 +242,10 @@ enum iso_likeness iso_values_compare(struct iso_value_type type, struct iso_json
     if (spelling_equal(one, other))
         return ISO_VALUES_EQUAL;
     if (type.kind <= ISO_VALUE_ROW)
-        return compare_untyped(one, other, spellers);
-    switch (relate(type, one, other, spellers.client && spellers.write)) {
+        return compare_untyped(type, one, other, spellers);
+    switch (type.kind == ISO_VALUE_LABEL
+                ? spelling_relate_labels(spellers.labels, type, one, other)
+                : relate(type, one, other, spellers.client && spellers.write)) {
     case RELATION_SAME:
         return ISO_VALUES_EQUAL;
     case RELATION_SIMILAR:

@@ -28,12 +28,15 @@ bool iso_value_spell(struct iso_value_type type, struct iso_json_text text, stru
 
 enum iso_likeness { ISO_VALUES_EQUAL, ISO_VALUES_UNCLEAR, ISO_VALUES_DIFFER };
 
+struct iso_labels;
+
 /* The writers of two texts. */
 struct iso_spellers {
     bool client;      /* one of them is a client's; else both are the stream's */
     bool write;       /* and is what it wrote, before the column rounded it */
     bool only_signed; /* the database has no integers without a sign, of which the stream would have
                          a negative one */
+    const struct iso_labels *labels; /* to which types refer; NULL: to none */
 };
 
 enum iso_likeness iso_values_compare(struct iso_value_type type, struct iso_json_text one,

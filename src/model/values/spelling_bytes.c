@@ -224,7 +224,7 @@ enum relation spelling_relate_bytes(struct iso_value_type type, struct iso_json_
     return spelt ? RELATION_OTHER : RELATION_UNREADABLE;
 }
 
-/* ---- decimals whose scale nobody said ---- */
+/* ---- decimals whose scale nobody said, and bits that a driver gives as bytes ---- */
 
 /* The digits of big-endian bytes in two's complement, most significant first, without zeros at
  * either end. */
@@ -252,16 +252,19 @@ static int digits_of(uint8_t *bytes, size_t size, char *digits)
     return count;
 }
 
-static bool is_unscaled(struct iso_json_text text, struct iso_json_text base64)
+static bool is_unscaled(struct iso_json_text text, struct iso_json_text spelt)
 {
     struct spelling_number number;
-    uint8_t bytes[UNSCALED_MAX / 4 * 3];
+    uint8_t bytes[UNSCALED_MAX + 1];
     char digits[UNSCALED_MAX * 3];
-    size_t size;
-    if (base64.length > UNSCALED_MAX || !spelling_read_number(text, &number) || number.is_code ||
-        !iso_base64_decode(base64.at, base64.length, bytes, &size) || !size)
+    struct bytes found = {bytes, 0};
+    if (spelt.length > UNSCALED_MAX || !spelling_read_number(text, &number) || number.is_code)
         return false;
-    bool negative = bytes[0] & 0x80;
+    bool is_plain = read_python(spelt, &found) || read_hex_0x(spelt, &found);
+    if ((!is_plain && !read_base64(spelt, &found)) || !found.size)
+        return false;
+    size_t size = found.size;
+    bool negative = !is_plain && bytes[0] & 0x80;
     for (size_t i = size, carry = negative; negative && i-- > 0;) {
         unsigned sum = (uint8_t)~bytes[i] + (unsigned)carry;
         bytes[i] = (uint8_t)sum;

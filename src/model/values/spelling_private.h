@@ -23,6 +23,7 @@ static inline bool spelling_equal(struct iso_json_text one, struct iso_json_text
     return one.length == other.length && (!one.length || !memcmp(one.at, other.at, one.length));
 }
 
+bool spelling_is_integer(struct iso_json_text text);
 bool spelling_is_word(struct iso_json_text text, const char *word); /* whatever its case */
 
 /* The text inside NAME('...'), as Python prints it; otherwise the whole text. */
@@ -61,8 +62,8 @@ bool spelling_spell_bytes(struct iso_value_type type, struct iso_json_text text,
                           struct iso_text *out);
 enum relation spelling_relate_bytes(struct iso_value_type type, struct iso_json_text one,
                                     struct iso_json_text other);
-/* Whether one is the other's digits as big-endian bytes in base64: a decimal whose scale is not
- * known. */
+/* Whether one is the other's digits as big-endian bytes: in base64 a decimal whose scale is not
+ * known, else bits. */
 bool spelling_is_unscaled(struct iso_json_text one, struct iso_json_text other);
 
 /* ---- JSON ---- */
@@ -74,6 +75,11 @@ enum relation spelling_relate_json(struct iso_value_type type, struct iso_json_t
                                    struct iso_json_text other);
 /* Without white space, else as it is. */
 bool spelling_compact_json(struct iso_json_text text, struct iso_text *out);
+
+/* ---- labels ---- */
+
+enum relation spelling_relate_labels(const struct iso_labels *labels, struct iso_value_type type,
+                                     struct iso_json_text one, struct iso_json_text other);
 
 /* ---- arrays ---- */
 

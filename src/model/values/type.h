@@ -29,7 +29,7 @@ enum iso_value_kind {
     ISO_VALUE_BYTES,      /* base64 */
     ISO_VALUE_BITS,       /* `detail` bits, little-endian, as base64 */
     ISO_VALUE_UUID,
-    ISO_VALUE_LABEL,  /* of a list in the schema: its name, or its number (several: a mask) */
+    ISO_VALUE_LABEL,  /* of a list in the schema (values/labels.h): its number, or its name */
     ISO_VALUE_JSON,   /* text that is JSON */
     ISO_VALUE_LIST,   /* JSON of texts, integers, booleans */
     ISO_VALUE_NESTED, /* JSON of which only its sender knows what it means */

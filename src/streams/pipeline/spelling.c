@@ -202,6 +202,7 @@ static enum iso_likeness compare(struct table *table, const struct texts *texts,
     struct iso_column_types types = {type_of_column, table};
     struct iso_spellers spellers = texts->spellers;
     spellers.only_signed = table->route && table->route->decoder->only_signed;
+    spellers.labels = table->route ? table->route->decoder->labels : NULL;
     bool rows = table->route && table->route->whole_rows && is_object(texts->stream) &&
                 is_object(texts->other);
     enum iso_likeness likeness =

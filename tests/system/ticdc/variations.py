@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Streams of TiDB that the captures of its encoders do not have: a folder each under OUTPUT, with
-capture.jsonl. On stdout a line each, as cases.tsv has them: none of those made here may be violated,
-and the captures with a table of one column beside the key give the same verdict where that is a cell.
+capture.jsonl. On stdout a line each, as cases.tsv has them: none of those made here may be violated
+but where a client lies, and the captures with a table of one column beside the key give the same verdict where that is a cell.
 
     variations.py OUTPUT
 """
@@ -20,15 +20,18 @@ FIND = {}
 
 class Stream:
     def __init__(self):
-        self.messages, self.records = [], 0
+        self.messages, self.records, self.partition = [], 0, 0
 
     def put(self, topic, payload, key=None):
         def plain(data):
             return {"base64": base64.b64encode(data).decode()} if isinstance(data, bytes) else data
 
-        offset = sum(message["topic"] == topic for message in self.messages)
-        self.messages.append({"topic": topic, "partition": 0, "offset": offset, "tstype": "create",
-                              "ts": 1, "broker": 0, "key": plain(key), "payload": plain(payload)})
+        partition = self.partition if topic == "shop" else 0
+        offset = sum((message["topic"], message["partition"]) == (topic, partition)
+                     for message in self.messages)
+        self.messages.append({"topic": topic, "partition": partition, "offset": offset,
+                              "tstype": "create", "ts": 1, "broker": 0, "key": plain(key),
+                              "payload": plain(payload)})
 
     def reads(self, at, **values):
         """What a client reads at that time: t_1=5 is the row 1 of table t; a dict is cells."""
@@ -60,8 +63,9 @@ class Canal(Stream):
             "_tidb": {"commitTs": START + at}}))
 
     def end(self):
-        self.put("shop", json.dumps({"isDdl": False, "type": "TIDB_WATERMARK",
-                                     "_tidb": {"watermarkTs": END}}))
+        for self.partition in range(2):
+            self.put("shop", json.dumps({"isDdl": False, "type": "TIDB_WATERMARK",
+                                         "_tidb": {"watermarkTs": END}}))
 
 
 class Debezium(Stream):
@@ -240,6 +244,89 @@ def columns_without_a_name(s):
 def year_of_zeros(s):
     s.row(10, {"u": {"id": {"t": 3, "h": True, "f": 11, "v": 1}, "v": {"t": 13, "f": 65, "v": 0}}})
     s.reads(20, t_1="0000")
+
+
+def of_type(sql, stream, found):
+    """A column of a type as the statement has it, and what a client reads of the stream's text."""
+    def add(s):
+        s.ddl(1, "CREATE", f"CREATE TABLE t (id INT PRIMARY KEY, v {sql})")
+        s.row(10, "INSERT", {"id": "1", "v": stream}, types={"v": sql.split("(")[0].lower()})
+        s.reads(20, t_1={"v": found})
+    return add
+
+
+LONG = ",".join(f"'m{bit}'" for bit in range(64))
+for name, wanted, made in (
+        ("decimal_of_65_digits", 0, of_type("DECIMAL(65,30)", "0." + "1" + 29 * "0", "0.1")),
+        ("set_of_64_members", 0, of_type(f"SET({LONG})", "9223372036854775809", "m63,m0")),
+        ("enum_by_name", 0, of_type("ENUM('a','c,d')", "2", "c,d")),
+        ("enum_by_another_name", 1, of_type("ENUM('a','c,d')", "2", "a")),
+        ("enum_of_an_error", 0, of_type("ENUM('a')", "0", "")),
+        ("bit_of_64", 0, of_type("BIT(64)", "18446744073709551615", 18446744073709551615)),
+        ("bit_as_bytes", 3, of_type("BIT(9)", "257", "b'\\x01\\x01'")),
+        ("zerofill", 0, of_type("INT(5) ZEROFILL", "7", "00007")),
+        ("zero_date", 0, of_type("DATETIME", "0000-00-00 00:00:00", "0000-00-00 00:00:00")),
+        ("json_of_unusual_numbers", 0, of_type(
+            "JSON", '{"a": 1e100, "b": -0.0, "c": 12345678901234567890}',
+            '{"c": 12345678901234567890, "a": 1e+100, "b": -0.0}')),
+        ("vector", 3, of_type("VECTOR(2)", "[1,2.5]", "[1.0, 2.5]"))):
+    FIND[name] = (Canal, wanted, {"cells": "true"}, made)
+
+
+@case(Canal, 0, cells="true")
+def late_row_behind_a_modify_and_a_rename(s):
+    """The second partition lags."""
+    def statements():
+        s.ddl(40, "ALTER", "ALTER TABLE t MODIFY COLUMN v BIGINT")
+        s.ddl(50, "RENAME", "RENAME TABLE t TO u", "u")
+    for s.partition in range(2):
+        s.ddl(1, "CREATE", TABLE)
+    s.row(10, "INSERT", {"id": "1", "v": "1"})
+    s.row(20, "DELETE", {"id": "1", "v": "1"})
+    s.partition = 0
+    statements()
+    s.reads(60, u_1={})
+    s.partition = 1
+    s.row(30, "INSERT", {"id": "1", "v": "2"})
+    statements()
+
+
+@case(Canal, 3, value="v")
+def labels_in_another_order(s):
+    s.ddl(1, "CREATE", "CREATE TABLE t (id INT PRIMARY KEY, v ENUM('a','b'))")
+    s.row(10, "INSERT", {"id": "1", "v": "2"}, types={"v": "enum"})
+    s.reads(15, t_1="b")
+    s.ddl(20, "ALTER", "ALTER TABLE t MODIFY COLUMN v ENUM('b','a')")
+    s.row(30, "UPDATE", {"id": "1", "v": "2"}, {"id": "1", "v": "1"}, types={"v": "enum"})
+    s.reads(40, t_1="a")
+
+
+def index_of_an_expression(s):
+    s.ddl(1, "CREATE", "CREATE TABLE t (m INT, z INT, a INT, q INT, v INT, "
+          "UNIQUE KEY e ((LOWER(a))), PRIMARY KEY (z, q, a, m))")
+    s.row(10, "INSERT", {"m": "1", "z": "2", "a": "3", "q": "4", "v": "5"}, keys=list("mzaq"))
+    s.reads(20, t_2_4_3_1=5)
+
+
+FIND["index_of_an_expression"] = (Canal, 0, {"value": "v"}, index_of_an_expression)
+
+PARTED = TABLE + " PARTITION BY RANGE (id) (PARTITION p0 VALUES LESS THAN (10))"
+for number, (wanted, sql) in enumerate((
+        (0, "ALTER TABLE t REORGANIZE PARTITION p0 INTO (PARTITION a VALUES LESS THAN (5), "
+         "PARTITION b VALUES LESS THAN (10))"),
+        (0, "ALTER TABLE t ADD PARTITION (PARTITION p1 VALUES LESS THAN (20))"),
+        (3, "ALTER TABLE t TRUNCATE PARTITION p0"), (3, "ALTER TABLE t DROP PARTITION p0"),
+        (3, "ALTER TABLE t EXCHANGE PARTITION p0 WITH TABLE u"),
+        (0, "CREATE OR REPLACE VIEW w AS SELECT * FROM t"), (0, "DROP VIEW w"),
+        (0, "CREATE SEQUENCE s"), (0, "ALTER TABLE t ALTER v DROP DEFAULT"),
+        (0, "ALTER TABLE t SET TIFLASH REPLICA 1"), (0, "ALTER TABLE t DROP INDEX i"))):
+    def altered(s, sql=sql):
+        started(s, PARTED)
+        s.ddl(20, "ALTER", sql)
+        s.reads(30, t_1=1)
+        s.row(40, "UPDATE", {"id": "1", "v": "3"}, {"id": "1", "v": "1"})
+        s.reads(50, t_1=3)
+    FIND[f"statement_{number}"] = (Canal, wanted, {"value": "v"}, altered)
 
 
 def of_id(number, version):

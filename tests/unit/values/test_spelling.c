@@ -3,6 +3,7 @@
 
 #include "tests/support/test.h"
 
+#include "values/labels.h"
 #include "values/spelling.h"
 
 static const struct iso_spellers of_client = {.client = true}, of_stream = {.client = false},
@@ -146,6 +147,102 @@ static struct row booleans[] = {
     {TYPE(BOOLEAN, 0), UNCLEAR, "true", "yes", &of_client},
     {.text = NULL},
 };
+
+static char *label_lists[] = {"a\x1f"
+                              "b\x1f",
+                              "2\x1f"
+                              "1\x1f",
+                              "a\x1f"
+                              "b\x1f"
+                              "c\x1f"};
+static const struct iso_labels known_labels = {.list = label_lists, .count = 3};
+static const struct iso_spellers of_labels = {.client = true, .labels = &known_labels};
+
+enum {
+    ENUM_AB = 1 * ISO_LABELS_LIST,
+    ENUM_DIGITS = 2 * ISO_LABELS_LIST,
+    ENUM_ABC = 3 * ISO_LABELS_LIST,
+    SET_ABC = ENUM_ABC + ISO_LABELS_SET,
+};
+
+static struct row labels[] = {
+    {TYPE(LABEL, ENUM_AB), LEFT, "b", NULL, NULL}, /* another list may come to be known */
+    {TYPE(LABEL, ENUM_AB), EQUAL, "b", "2", &of_labels},
+    {TYPE(LABEL, ENUM_AB), EQUAL, "B", "2", &of_labels},
+    {TYPE(LABEL, ENUM_AB), EQUAL, "", "0", &of_labels},
+    {TYPE(LABEL, ENUM_AB), DIFFERENT, "a", "2", &of_labels},
+    {TYPE(LABEL, ENUM_AB), DIFFERENT, "a", "b", &of_labels},
+    {TYPE(LABEL, ENUM_AB), UNCLEAR, "c", "2", &of_labels},
+    {TYPE(LABEL, ENUM_AB), UNCLEAR, "b", "2", &of_client},
+    {TYPE(LABEL, ENUM_DIGITS), UNCLEAR, "2", "1", &of_labels}, /* the first, or the second */
+    {TYPE(LABEL, ENUM_DIGITS), DIFFERENT, "2", "3", &of_labels},
+    {TYPE(LABEL, SET_ABC), EQUAL, "b,a", "3", &of_labels},
+    {TYPE(LABEL, SET_ABC), EQUAL, "", "0", &of_labels},
+    {TYPE(LABEL, SET_ABC), UNCLEAR, "a,x", "1", &of_labels},
+    {TYPE(LABEL, SET_ABC), DIFFERENT, "a", "3", &of_labels},
+    {TYPE(LABEL, 0), UNCLEAR, "b", "2", &of_labels},
+    {TYPE(LABEL, 0), DIFFERENT, "1", "2", &of_labels},
+    {TYPE(LABEL, 0), DIFFERENT, "b", "a", &of_labels},
+    {TYPE(LABEL, 99 * ISO_LABELS_LIST), UNCLEAR, "b", "2", &of_labels},
+    {TYPE(LABEL, ISO_LABELS_NAMED), UNCLEAR, "1", "10", &of_client},
+    {TYPE(LABEL, ISO_LABELS_NAMED), UNCLEAR, "B,a", "a,b", &of_client},
+    {TYPE(LABEL, ISO_LABELS_NAMED), DIFFERENT, "a,b", "a,bc", &of_client},
+    {TYPE(UNKNOWN, ISO_MAY_BE_LABEL), UNCLEAR, "b", "2", &of_client},
+    {TYPE(UNKNOWN, ISO_MAY_BE_LABEL), DIFFERENT, "1", "2", &of_client},
+    {TYPE(ANY, ISO_MAY_BE_LABEL), UNCLEAR, "b", "2", &of_client},
+    {TYPE(ANY, 0), DIFFERENT, "b", "2", &of_client},
+    {.text = NULL},
+};
+
+static int joined(int known, int said)
+{
+    return iso_labels_join(&known_labels,
+                           (struct iso_value_type){ISO_VALUE_LABEL, false, (int16_t)known},
+                           (struct iso_value_type){ISO_VALUE_LABEL, false, (int16_t)said})
+        .detail;
+}
+
+/* A list that grew is one list. */
+static void lists_that_are_joined(void **state)
+{
+    (void)state;
+    assert_int_equal(joined(ENUM_AB, ENUM_ABC), ENUM_ABC);
+    assert_int_equal(joined(ENUM_ABC, ENUM_AB), ENUM_ABC);
+    assert_int_equal(joined(0, ENUM_AB), ENUM_AB);
+    assert_int_equal(joined(ENUM_AB, 0), ENUM_AB);
+    assert_int_equal(joined(ENUM_AB, ENUM_DIGITS), ISO_LABELS_DIFFER);
+    assert_int_equal(joined(ISO_LABELS_DIFFER, ENUM_AB), ISO_LABELS_DIFFER);
+    assert_int_equal(joined(ENUM_ABC, SET_ABC), ISO_LABELS_DIFFER);
+}
+
+static void check_list(iso_labels_reader *read, const char *text, const char *expected)
+{
+    struct iso_text list = {0};
+    bool fine = read(text_of(text), &list);
+    assert_int_equal(fine, expected != NULL);
+    if (expected) {
+        iso_text_put_bytes(&list, "", 1);
+        assert_string_equal(list.bytes, expected);
+    }
+    iso_text_release(&list);
+}
+
+static void lists_of_labels(void **state)
+{
+    (void)state;
+    check_list(iso_labels_of_allowed, "a,c\\,d,e\\f",
+               "a\x1f"
+               "c,d\x1f"
+               "e\\f\x1f");
+    check_list(iso_labels_of_allowed, "", NULL);
+    check_list(iso_labels_of_sql, "enum( 'it''s' ,\"x\", 'q\\'r')  COLLATE",
+               "it's\x1fx\x1fq'r\x1f");
+    check_list(iso_labels_of_sql, "set('')", "\x1f");
+    check_list(iso_labels_of_sql, "enum", NULL);
+    check_list(iso_labels_of_sql, "enum('a'", NULL);
+    check_list(iso_labels_of_sql, "enum(x'61')", NULL);
+    check_list(iso_labels_of_sql, "enum('a' 'b')", NULL);
+}
 
 static struct row floating[] = {
     {TYPE(DOUBLE, 0), SPELT, "3.0", "3", NULL},
@@ -407,6 +504,7 @@ int main(void)
         {"numbers", check_rows, NULL, NULL, numbers},
         {"integers", check_rows, NULL, NULL, integers},
         {"booleans", check_rows, NULL, NULL, booleans},
+        {"labels", check_rows, NULL, NULL, labels},
         {"floating", check_rows, NULL, NULL, floating},
         {"moments", check_rows, NULL, NULL, moments},
         {"days_and_hours", check_rows, NULL, NULL, days_and_hours},
@@ -415,6 +513,8 @@ int main(void)
         {"documents", check_rows, NULL, NULL, documents},
         {"untyped", check_rows, NULL, NULL, untyped},
         cmocka_unit_test(rows),
+        cmocka_unit_test(lists_of_labels),
+        cmocka_unit_test(lists_that_are_joined),
     };
     cmocka_set_message_output(CM_OUTPUT_TAP);
     return cmocka_run_group_tests(tests, NULL, NULL);
