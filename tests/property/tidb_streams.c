@@ -106,6 +106,25 @@ static bool was_found(const struct stream *stream, const char *lie)
     return false;
 }
 
+/* Two texts of a client, "3" and "0.5", that came before anything of their table did: they might
+ * have been a label's number and its name. */
+static bool was_unclear(const struct stream *stream, const char *lie)
+{
+    char table[100] = "", column[300];
+    uint32_t count;
+    const struct iso_pipeline_spelling *list =
+        iso_pipeline_spellings(stream->feeder.pipeline, &count);
+    const char *name = strchr(lie, ' '), *cell = strrchr(lie, '#');
+    if (!name || !cell)
+        return false;
+    snprintf(table, sizeof table, "%.*s", (int)strcspn(name + 1, "/"), name + 1);
+    snprintf(column, sizeof column, "%s.%s", table, cell + 1);
+    for (uint32_t i = 0; i < count; i++)
+        if (list[i].kind == ISO_VALUE_UNKNOWN && !strcmp(list[i].column, column))
+            return true;
+    return false;
+}
+
 static void compare(struct stream *stream)
 {
     const struct tidb_world *world = &stream->world;
@@ -114,6 +133,8 @@ static void compare(struct stream *stream)
             snprintf(stream->failure, sizeof stream->failure, "accused: %s", stream->found[i]);
     for (uint32_t i = 0; i < world->lie_count && !world->was_lost; i++) {
         bool found = was_found(stream, world->told[i].text);
+        if (!found && was_unclear(stream, world->told[i].text))
+            continue;
         stream->lies += world->told[i].must_find;
         stream->lies_found += found;
         if (!found && world->told[i].must_find)
