@@ -1,6 +1,8 @@
 /* Paths of facts, searched again rather than kept: few are ever needed. The search goes for few
  * derived facts first, then for few edges.
  */
+#include <assert.h>
+
 #include "polygraph/evidence/explain.h"
 
 static void relax_node(struct explanation *search, uint32_t node, uint64_t cost, uint32_t by,
@@ -23,6 +25,7 @@ static void keep_path(struct explanation *search, uint32_t from, uint32_t to)
     const struct engine *engine = search->engine;
     search->path_count = 0;
     for (uint32_t node = to; node != from || search->path_count == 0;) {
+        assert(search->visited[node] == search->round);
         ISO_GROW(search->path, search->path_count, search->path_capacity);
         search->path[search->path_count++] = search->by[node];
         node = search->by[node] == OWN_EDGE ? node - 1 : engine->graph.facts[search->by[node]].from;
@@ -46,6 +49,7 @@ bool explanation_find_path(struct explanation *search, uint32_t from, uint32_t t
                            bool cyclic)
 {
     const struct engine *engine = search->engine;
+    assert(limit <= engine->graph.fact_count);
     search->path_count = 0;
     if (from == to && !cyclic)
         return true;

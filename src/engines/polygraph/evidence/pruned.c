@@ -14,6 +14,7 @@ static void make_clocks(struct engine *engine)
 {
     uint32_t *order = iso_numbers(engine->graph.node_count);
     uint32_t end = graph_sort_by(engine, engine->candidates.listed_at, order);
+    assert(engine->candidates.listed_at <= engine->graph.fact_count);
     memset(engine->clocks.stamps, 0,
            (size_t)engine->graph.node_count * engine->clocks.stride *
                sizeof *engine->clocks.stamps);

@@ -7,6 +7,7 @@
  * stamp there. If x comes before y, b grows and a shrinks, so the order of these figures is itself
  * a linear extension.
  */
+#include <assert.h>
 #include <stdlib.h>
 
 #include "base/order.h"
@@ -66,6 +67,7 @@ void estimate_order(const struct engine *engine, uint32_t *likely)
         uint32_t chain = engine->chains.of[node_transaction(engine, node)],
                  before = count_before(engine, node);
         double all = (double)before + after[counts_of(engine, chain) + node_stamp(engine, node)];
+        assert(before && all >= before); /* a node is among those that reach it */
         sorted[node] = (struct estimated){before / all, node};
     }
     qsort(sorted, engine->graph.event_count, sizeof *sorted, compare_estimates);

@@ -16,6 +16,8 @@
  * A reader's choice among writers is a guess that is not on record, so while reads are open nobody
  * can be blamed; then the front is scheduled all the same, and windows.c mends what comes of it.
  */
+#include <assert.h>
+
 #include "polygraph/order/topological.h"
 #include "polygraph/validate.h"
 #include "polygraph/order/windows.h"
@@ -114,6 +116,7 @@ static uint32_t *sort_nodes(const struct lookahead *lookahead)
                 agenda_add(&agenda, rank[lookahead->edge_to[i]]);
         }
     }
+    assert(end == nodes); /* what is known has no cycle */
     agenda_release(&agenda);
     ISO_FREE_ALL(likely, rank, degree);
     return order;
@@ -181,6 +184,7 @@ static void add_reasons(struct lookahead *lookahead, uint32_t from, uint32_t to)
 {
     const struct topological *topological = &lookahead->topological;
     for (uint32_t node = from; node != to; node = topological->came_from[node]) {
+        assert(node < topological->count);
         uint32_t edge = topological->came_by[node];
         if (edge != ISO_NONE)
             add_reason(lookahead, lookahead->reason_of_edge[edge]);
@@ -191,6 +195,7 @@ static void add_reasons(struct lookahead *lookahead, uint32_t from, uint32_t to)
 static struct reason take_latest(struct lookahead *lookahead)
 {
     uint32_t best = 0;
+    assert(lookahead->reason_count);
     for (uint32_t i = 1; i < lookahead->reason_count; i++)
         best = lookahead->reasons[i].step > lookahead->reasons[best].step ? i : best;
     struct reason latest = lookahead->reasons[best];
@@ -344,6 +349,7 @@ static void count_reads(struct lookahead *lookahead, uint32_t t, uint32_t by)
 static void take_back_step(struct lookahead *lookahead)
 {
     const struct engine *engine = lookahead->engine;
+    assert(lookahead->next);
     uint32_t node = lookahead->topological.order[--lookahead->next];
     if (node >= engine->graph.event_count)
         return;
@@ -427,6 +433,7 @@ static void schedule_next(struct lookahead *lookahead)
         if (begins)
             lookahead->waiting[engine->versions.span[version]] = version + 1;
         if (commits) {
+            assert(lookahead->replaced_count < engine->writes.count);
             lookahead->replaced[lookahead->replaced_count++] = lookahead->current[key];
             lookahead->current[key] = version;
         }

@@ -1,5 +1,7 @@
 /* SCCs: the strongly connected components of the graph of an order as it stands, and an order of
  * the components: of those that could come next, the one that stands first does. */
+#include <assert.h>
+
 #include "base/components.h"
 #include "polygraph/order/windows.h"
 
@@ -129,6 +131,7 @@ static uint32_t find_components(struct scc_finder *finder)
 
 static void add_scc(struct windows *windows, uint32_t first, uint32_t end)
 {
+    assert(!windows->scc_count || windows->sccs[windows->scc_count - 1].end <= first);
     ISO_GROW(windows->sccs, windows->scc_count, windows->scc_capacity);
     windows->sccs[windows->scc_count++] = (struct scc){first, end};
 }
@@ -185,6 +188,7 @@ static void sort_components(struct scc_finder *finder, uint32_t count)
             follow_edges(finder, members[m], degree, &agenda);
         }
     }
+    assert(end == finder->engine->graph.node_count); /* between components there is no cycle */
     agenda_release(&agenda);
     ISO_FREE_ALL(degree, first, members);
 }

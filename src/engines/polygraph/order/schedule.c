@@ -5,6 +5,8 @@
  * them. Where all wait, the first is scheduled all the same. Nothing is undone: a linear pass,
  * right nearly everywhere, and windows.c mends the rest.
  */
+#include <assert.h>
+
 #include "polygraph/order/windows.h"
 
 enum { WAITING = 64 }; /* nodes that are passed over before the first of them has to be scheduled */
@@ -145,6 +147,7 @@ static uint32_t take_next_node(struct schedule *schedule)
         else
             passed[count++] = next;
     }
+    assert(rank != ISO_NONE || count); /* what is known has no cycle: something can be next */
     for (uint32_t i = rank == ISO_NONE; i < count; i++)
         agenda_add(agenda, passed[i]);
     return schedule->likely[rank == ISO_NONE ? passed[0] : rank];
@@ -170,6 +173,7 @@ static void schedule_event(struct schedule *schedule, uint32_t node)
 
 static void release_successor(struct schedule *schedule, uint32_t node)
 {
+    assert(schedule->degree[node]);
     if (--schedule->degree[node] == 0)
         agenda_add(&schedule->agenda, schedule->rank[node]);
 }

@@ -88,6 +88,7 @@ static void move_nodes(struct topological *topological, uint32_t first, uint32_t
         topological->position[topological->moved[i]] = end;
         topological->order[end++] = topological->moved[i];
     }
+    assert(end == last + 1);
 }
 
 static void append_edge(struct topological *topological, uint32_t from, uint32_t to)

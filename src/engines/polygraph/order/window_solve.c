@@ -8,6 +8,7 @@
  * first or last writer. Each model's edges are sorted; where they close cycles, some short ones
  * with no edge in common become clauses.
  */
+#include <assert.h>
 #include <stdlib.h>
 
 #include "base/components.h"
@@ -87,6 +88,7 @@ static int literal_of(const struct window *window, const struct block *block, ui
 {
     uint32_t x = window->windows->sorted_at[a] - block->first,
              y = window->windows->sorted_at[b] - block->first;
+    assert(x != y && x < block->count && y < block->count);
     uint32_t low = x < y ? x : y, high = x < y ? y : x;
     int variable = (int)(block->first_pair + low * (2 * block->count - low - 1) / 2 + high - low);
     return x < y ? variable : -variable;
@@ -97,6 +99,7 @@ static void add_block(struct window *window, uint32_t key, uint32_t version)
     struct windows *windows = window->windows;
     const struct engine *engine = window->engine;
     uint32_t first = windows->sorted_at[version], end = first + 1;
+    assert(engine->versions.key[version] == key);
     while (first > engine->versions.first[key] &&
            is_inside(window, commit_position(windows, windows->sorted[first - 1])))
         first--;
@@ -127,6 +130,7 @@ static void put_edge(struct window *window, uint32_t from, uint32_t to, int firs
 {
     uint32_t from_position = window->windows->position[from],
              to_position = window->windows->position[to];
+    assert(is_inside(window, from_position) && is_inside(window, to_position));
     ISO_GROW_COLUMN(window->edges.list, window->edges.count, window->edges.capacity);
     window->edges.list[window->edges.count++] =
         (struct bound){from_position - window->first, to_position - window->first, first, second};
@@ -394,6 +398,7 @@ static void activate_edges(struct window *window)
         }
     }
     window->first_active[window->count] = end;
+    assert(end <= window->edges.count);
     iso_free(value);
 }
 
@@ -416,6 +421,7 @@ static void sort_model(struct window *window)
                 agenda_add(&window->agenda, window->active_to[i]);
         }
     }
+    assert(end == window->count); /* else there is a cycle */
 }
 
 /* ---- cycles ---- */
@@ -536,6 +542,7 @@ static void keep_model(struct window *window)
 {
     struct windows *windows = window->windows;
     uint32_t *nodes = windows->order + window->first;
+    assert(!window->too_much);
     for (uint32_t i = window->choices.count; i-- > 0;) {
         const struct choice *choice = &window->choices.list[i];
         if (iso_solver_value(window->solver, abs(choice->literal)) == (choice->literal > 0))
@@ -600,6 +607,7 @@ static void release_window(struct window *window)
 enum step_result window_solve(struct windows *windows, uint32_t first, uint32_t end)
 {
     uint32_t count = end - first;
+    assert(first < end && end <= windows->engine->graph.node_count);
     struct window window = {.windows = windows,
                             .engine = windows->engine,
                             .solver = iso_solver_new(),

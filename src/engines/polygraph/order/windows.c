@@ -1,6 +1,8 @@
 /* The proposed order, mended SCC by SCC. */
 #include "polygraph/order/windows.h"
 
+#include <assert.h>
+
 enum {
     FIRST_MARGIN = 32,
     MARGIN_GROWS = 2,
@@ -19,6 +21,7 @@ static void windows_init(struct windows *windows, struct engine *engine, uint32_
                                 .first_seer = iso_numbers_none(versions),
                                 .next_seer = iso_numbers(engine->reads.count)};
     windows->block_of_key = iso_numbers_zero(engine->history->keys.count);
+    assert(scheduled_count <= nodes);
     memcpy(windows->order, engine->graph.order, scheduled_count * sizeof *windows->order);
     schedule_nodes(engine, windows->order, scheduled_count);
     for (uint32_t i = 0; i < nodes; i++)
@@ -59,6 +62,7 @@ static void sort_all_versions(struct windows *windows)
         ISO_EACH(write, engine->writes.first, t) {
             uint32_t version = engine->writes.version[write],
                      at = next[engine->writes.key[write]]++;
+            assert(at < engine->versions.first[engine->writes.key[write] + 1]);
             windows->sorted[at] = version;
             windows->sorted_at[version] = at;
         }
@@ -82,6 +86,7 @@ static uint32_t choose_writer(const struct windows *windows, uint32_t read)
             best_position = position;
         }
     }
+    assert(best != ISO_NONE); /* a read without candidates is a contradiction, which was found */
     return best;
 }
 
@@ -119,6 +124,7 @@ static enum step_result mend_scc(struct windows *windows, uint32_t scc, uint32_t
         *end = windows->sccs[scc].end + margin;
         *end = round_up(windows, scc,
                         *end < engine->graph.node_count ? *end : engine->graph.node_count);
+        assert(first <= windows->sccs[scc].first && *end >= windows->sccs[scc].end);
         if (*end - first > windows->most_nodes)
             return STEP_STOPPED;
         engine->result->counters.windows++;

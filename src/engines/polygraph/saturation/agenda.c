@@ -3,6 +3,8 @@
  * starts again at the end. */
 #include "polygraph/saturation/agenda.h"
 
+#include <assert.h>
+
 #include "base/memory.h"
 #include "history/history.h"
 
@@ -45,6 +47,7 @@ uint32_t agenda_take(struct agenda *agenda)
     if (rank == ISO_NONE) {
         agenda->cursor = 0;
         rank = find_next_rank(agenda);
+        assert(rank != ISO_NONE); /* `count` says that there is one */
     }
     agenda->bits[rank / 64] &= ~((uint64_t)1 << rank % 64);
     if (!agenda->bits[rank / 64])

@@ -9,6 +9,8 @@
  * Nothing is kept of what was not listed. Who wants to know why (explain.c) has the clocks of that
  * time made again, from the facts of that time, and asks the rules.
  */
+#include <assert.h>
+
 #include "polygraph/engine_private.h"
 
 enum { LOOK_UP = 256 }; /* reads between looks at the clock on the wall */
@@ -110,6 +112,7 @@ static void list_all(struct engine *engine, uint32_t read)
 
 bool candidates_list(struct engine *engine)
 {
+    assert(engine->candidates.listed_at == ISO_NONE); /* at one time, for all reads */
     engine->candidates.first = iso_numbers(engine->reads.count);
     engine->candidates.count = iso_numbers(engine->reads.count);
     engine->candidates.listed_at = engine->graph.fact_count;

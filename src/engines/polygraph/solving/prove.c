@@ -56,6 +56,7 @@ static bool find_core(struct open *open, bool *core)
         iso_solver_clause(solver, open->clause, open->clause_count);
     }
     enum iso_solver_answer answer = iso_solver_solve(solver, selectors, open->cycle_count);
+    assert(answer != ISO_SOLVER_TRUE); /* without the cycles that are left out it had none */
     for (uint32_t i = 0; i < open->cycle_count; i++)
         core[i] = answer == ISO_SOLVER_FALSE && iso_solver_failed(solver, selectors[i]);
     iso_free(selectors);
@@ -85,6 +86,7 @@ static void cycle_to_lemma(struct open *open, struct explanation *explanation, u
         if (!write && edge->kind != ISO_EDGE_WW)
             explanation_need_read(explanation, edge->read);
     }
+    assert(first < end && end <= open->cycle_edge_count);
     if (write) {
         open_clause_of_cycle(open, cycle);
         iso_evidence_lemma(evidence, ISO_LEMMA_CYCLE, ISO_NONE);
