@@ -31,7 +31,7 @@ static void open_target(struct target *target, bool list)
     struct iso_aion_options options = {.level = ISO_SI};
     iso_atoms_init(&target->atoms);
     target->name = iso_atoms_add_string(&target->atoms, "table/row 1", 11);
-    target->shard = iso_aion_shard_new(&options, ISO_SI);
+    target->shard = iso_aion_shard_new(&options);
     uint32_t number = iso_aion_shard_key(target->shard, &target->atoms, target->name, 1);
     iso_aion_shard_set_use(target->shard, number, list ? ISO_KEY_LIST : ISO_KEY_SCALAR);
     target->key = &target->shard->keys.list[number];

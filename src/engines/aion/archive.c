@@ -179,8 +179,7 @@ static void archive_budget(struct iso_archive *archive, struct aion_budget *budg
 /* Options that the restored engine must have in common with the saved one. */
 static void archive_kind(struct iso_archive *archive, const struct iso_aion *engine)
 {
-    uint32_t kind[] = {engine->deferred.level == ISO_SI ? engine->options.level
-                                                        : engine->deferred.level,
+    uint32_t kind[] = {aion_holds(engine) ? engine->options.level : aion_versions_level(engine),
                        engine->shards.count, engine->options.spill != NULL};
     uint32_t saved[] = {kind[0], kind[1], kind[2]};
     iso_archive_value(archive, "engine", saved, sizeof saved);

@@ -7,7 +7,7 @@ static const struct iso_aion_party nobody = {.tid = ISO_ABSENT};
 struct iso_aion_event aion_event_of(const struct iso_aion *engine, enum iso_axiom axiom)
 {
     return (struct iso_aion_event){.state = ISO_AION_FINAL,
-                                   .level = engine->options.level,
+                                   .level = aion_versions_level(engine),
                                    .axiom = axiom,
                                    .transaction = nobody,
                                    .other = nobody,
@@ -77,7 +77,7 @@ static void deliver_event(struct iso_aion *engine, const struct iso_aion_shard *
 {
     const struct iso_atoms *atoms = iso_aion_shard_atoms(shard);
     struct iso_aion_event event = {.state = finding->state,
-                                   .level = engine->options.level,
+                                   .level = aion_versions_level(engine),
                                    .axiom =
                                        finding->what == AION_FOUND_EXT ? ISO_EXT : ISO_NOCONFLICT,
                                    .kind = finding->kind,

@@ -52,16 +52,11 @@ struct iso_aion *iso_aion_new(const struct iso_aion_options *options)
     assert(options->shards <= ISO_AION_SHARDS);
     assert(iso_level_judged_by(options->level, ISO_BY_AION));
     engine->options = *options;
-    if (options->level != ISO_SER &&
-        options->level != ISO_SI) { /* SI whose writers may overlap; who asked knows what
-                                     * it is called */
-        engine->options.level = ISO_SI;
-        engine->options.overlaps = true;
-    }
-    engine->deferred.level = iso_aion_holds(options->level) ? options->level : ISO_SI;
+    engine->options.overlaps |= options->level != ISO_SER && options->level != ISO_SI;
+    engine->deferred.is_on = iso_aion_holds(options->level);
     engine->deferred.boundaries.is_on =
         options->host.has_snapshot_boundaries &&
-        (engine->deferred.level == ISO_RC || engine->deferred.level == ISO_STALE_READS);
+        (engine->options.level == ISO_RC || engine->options.level == ISO_STALE_READS);
     engine->deferred.are_positions =
         options->host.are_positions || engine->deferred.boundaries.is_on;
     engine->options.host.has_snapshot_boundaries = engine->deferred.boundaries.is_on;
@@ -69,7 +64,7 @@ struct iso_aion *iso_aion_new(const struct iso_aion_options *options)
     engine->shards.count = options->shards ? options->shards : 1;
     engine->time.retention = options->retention;
     for (uint32_t s = 0; s < engine->shards.count; s++)
-        engine->shards.list[s] = iso_aion_shard_new(options, engine->deferred.level);
+        engine->shards.list[s] = iso_aion_shard_new(options);
     aion_reorder_window_init(&engine->reorder.window, wait_of(options),
                              options->forced.settle_distance, options->host.settle_untimed);
     aion_pool_init(&engine->sessions.pool);

@@ -100,6 +100,13 @@ void aion_key_cache_take(struct iso_aion *engine,
 struct aion_cached_session *aion_key_cache_find_session(struct aion_key_cache *cache,
                                                         uint32_t session);
 
+/* By which rules versions are read: of SI also below it, where more is kept back and less is
+ * forbidden. */
+static inline enum iso_level aion_versions_level(const struct iso_aion *engine)
+{
+    return engine->options.level == ISO_SER ? ISO_SER : ISO_SI;
+}
+
 static inline struct aion_cached_key *aion_cached_key(struct iso_aion *engine,
                                                       struct aion_key_cache *cache, uint32_t key)
 {

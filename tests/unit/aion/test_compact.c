@@ -26,7 +26,7 @@ static void start(struct fixture *fixture, bool list)
     fixture->list = list;
     fixture->time = 1;
     iso_atoms_init(&fixture->atoms);
-    fixture->shard = iso_aion_shard_new(&options, ISO_SI);
+    fixture->shard = iso_aion_shard_new(&options);
     if (below(fixture, 2))
         iso_aion_shard_initial(fixture->shard, &fixture->atoms,
                                iso_atoms_add_string(&fixture->atoms, "initial", 7));

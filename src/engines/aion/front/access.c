@@ -219,7 +219,7 @@ static void hold_read(const struct aion_taking *taking, const struct aion_access
 static bool is_at_new_moment(const struct aion_taking *taking, const struct aion_access *access,
                              uint64_t moment)
 {
-    return !access->read || moment != access->moment || taking->engine->deferred.level == ISO_RC;
+    return !access->read || moment != access->moment || taking->engine->options.level == ISO_RC;
 }
 
 /* A read that the shard judges. `touch->external` counts them: several of one key are one
@@ -412,7 +412,7 @@ static void add_version(const struct aion_taking *taking, const struct aion_acce
     step->flags = access->locked || foreign || overlaps ? AION_UNJUDGED : 0;
     step->operation = number_of(taking, access->first_write);
     taking->engine->stats.writes_unjudged +=
-        access->locked && !overlaps && taking->engine->options.level == ISO_SI;
+        access->locked && !overlaps && taking->engine->options.level != ISO_SER;
     if (!access->list) {
         step->kind = AION_VERSION;
         step->value = history->ops.value[access->last_write];

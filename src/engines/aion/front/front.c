@@ -13,7 +13,7 @@ static const char *lacking_timestamp(const struct iso_aion *engine, uint8_t flag
     bool foreign = engine->options.host.foreign && (flags & (ISO_WRITES | ISO_HAS_CTS));
     if ((flags & ISO_STATUS_MASK) != ISO_COMMITTED)
         return NULL;
-    if (engine->options.level == ISO_SI && aion_needs_start(engine) && !(flags & ISO_HAS_STS) &&
+    if (engine->options.level != ISO_SER && aion_needs_start(engine) && !(flags & ISO_HAS_STS) &&
         !foreign)
         return "start timestamp (sts)";
     if (flags & ISO_HAS_CTS || (!aion_needs_start(engine) && !(flags & ISO_WRITES)))
@@ -215,7 +215,7 @@ static void note_snapshot_order(const struct aion_taking *taking)
 /* Its member waits here as its parts do in the shards. */
 static void wait_in_order(const struct aion_taking *taking, const struct aion_entrant *entrant)
 {
-    bool by_start = taking->engine->options.level == ISO_SI && taking->flags & ISO_HAS_STS;
+    bool by_start = taking->engine->options.level != ISO_SER && taking->flags & ISO_HAS_STS;
     struct aion_turn turn = {.time = taking->times.cts,
                              .start = by_start ? taking->times.sts : taking->times.cts};
     aion_reorder_add(taking->engine, &turn, entrant);
@@ -229,12 +229,12 @@ static void judge_alone(const struct aion_taking *taking, const struct aion_acce
     bool foreign = aion_is_foreign(engine, history->txns.flags[t]);
     engine->stats.foreign +=
         foreign || (session == ISO_NONE && !(history->txns.flags[t] & ISO_HAS_STS));
-    if (engine->options.level == ISO_SI)
+    if (engine->options.level != ISO_SER)
         check_timestamps(taking);
     else
         note_snapshot_order(taking);
     bool has_session = engine->options.session_order && session != ISO_NONE && !foreign &&
-                       (!aion_holds(engine) || engine->deferred.level == ISO_RC);
+                       (!aion_holds(engine) || engine->options.level == ISO_RC);
     if (aion_holds(engine))
         aion_deferred_add(taking, accepted);
     struct aion_entrant entrant = {.sno = accepted->sno, .number = accepted->number};

@@ -23,13 +23,13 @@ struct aion_taking {
 /* Whether reads need a start to be judged by. */
 static inline bool aion_needs_start(const struct iso_aion *engine)
 {
-    return !iso_aion_needs_no_start(engine->deferred.level);
+    return !iso_aion_needs_no_start(engine->options.level);
 }
 
 /* A committed transaction of which nothing is known but its versions. */
 static inline bool aion_is_foreign(const struct iso_aion *engine, uint8_t flags)
 {
-    return engine->options.level == ISO_SI && aion_needs_start(engine) && !(flags & ISO_HAS_STS);
+    return engine->options.level != ISO_SER && aion_needs_start(engine) && !(flags & ISO_HAS_STS);
 }
 
 /* access.c: judges INT and makes the steps for the shards, batch by batch. */

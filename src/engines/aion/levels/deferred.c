@@ -85,7 +85,7 @@ static void let_session_go(struct iso_aion *engine, uint32_t number)
 {
     struct aion_holding *deferred = &engine->deferred;
     struct aion_deferred_session *session = &deferred->sessions[number];
-    bool is_over = !session->digest || deferred->level == ISO_STALE_READS ||
+    bool is_over = !session->digest || engine->options.level == ISO_STALE_READS ||
                    session->latest < engine->time.floor;
     if (session->count || session->waiting)
         return;
@@ -164,7 +164,7 @@ void aion_deferred_add(const struct aion_taking *taking, const struct aion_accep
     uint8_t flags = history->txns.flags[t];
     bool reads = has_reads(history, t), has_session = engine->options.session_order &&
                                                       history->txns.session[t] != ISO_NONE &&
-                                                      deferred->level != ISO_STALE_READS;
+                                                      engine->options.level != ISO_STALE_READS;
     iso_boundaries_add(&deferred->boundaries, history, t);
     if (!reads && !has_session)
         return;
@@ -396,7 +396,7 @@ static void judge_moments(struct iso_aion *engine, struct aion_deferred_session 
         return;
     uint64_t low = start_of(engine, session, at);
     struct aion_moments moments = {engine, member, low, high, high, last, is_complete};
-    if (engine->deferred.level == ISO_RC) {
+    if (engine->options.level == ISO_RC) {
         moments.high = high > low ? high : low;
         aion_judge_committed(&moments);
     } else {
@@ -420,7 +420,7 @@ static bool is_complete(struct iso_aion *engine, uint32_t number, uint32_t at, u
     bool is_past = engine->deferred.ended || member->moment < limit;
     *is_forced = member->moment < engine->time.floor;
     *high = *last = UINT64_MAX;
-    if (engine->deferred.level == ISO_RC && member->times.point) {
+    if (engine->options.level == ISO_RC && member->times.point) {
         const struct aion_deferred_member *next = find_next_start(session, at);
         is_past = engine->deferred.ended || (is_past && next && next->moment < limit);
         if (next)
@@ -585,7 +585,7 @@ static void process_session(struct iso_aion *engine, uint32_t number)
 
 static void process(struct iso_aion *engine, struct aion_deferred_due due)
 {
-    if (iso_aion_is_about_sessions(engine->deferred.level))
+    if (iso_aion_is_about_sessions(engine->options.level))
         process_session(engine, due.session);
     else
         process_moments(engine, &due);

@@ -35,7 +35,7 @@
 
 static inline bool aion_holds(const struct iso_aion *engine)
 {
-    return engine->deferred.level != ISO_SI;
+    return engine->deferred.is_on;
 }
 
 /* Takes a committed transaction's reads, if the level has it so. */

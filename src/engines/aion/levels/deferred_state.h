@@ -78,7 +78,7 @@ struct aion_deferred_reads {
 };
 
 struct aion_holding {
-    enum iso_level level; /* ISO_SI: nothing is held */
+    bool is_on; /* else nothing is held */
     bool are_positions;
     struct iso_history history; /* of those that wait */
     struct aion_key_cache cache;

@@ -70,7 +70,7 @@ void aion_forget_known(struct iso_aion *engine, struct aion_deferred_session *se
 void aion_know_writer(struct iso_aion *engine, struct aion_deferred_session *session,
                       const struct aion_deferred_member *writer)
 {
-    if (engine->deferred.level == ISO_RYW)
+    if (engine->options.level == ISO_RYW)
         add_known(engine, session, &engine->values.atoms, writer->tid, writer->times.cts, false);
 }
 
@@ -158,7 +158,7 @@ void aion_judge_guarantee(struct iso_aion *engine, struct aion_deferred_session 
                           const struct aion_deferred_member *member, uint64_t limit,
                           bool is_complete)
 {
-    assert(iso_aion_is_about_sessions(engine->deferred.level));
+    assert(iso_aion_is_about_sessions(engine->options.level));
     struct knowledge knowledge = {engine, session, false};
     struct aion_deferred_reads *reads = &engine->deferred.reads;
     struct aion_query *looks = iso_allocate(((size_t)reads->count + 1) * sizeof *looks);
@@ -169,7 +169,7 @@ void aion_judge_guarantee(struct iso_aion *engine, struct aion_deferred_session 
         aion_deferred_soften(engine, &reads->list[i], &looks[i]);
     }
     for (uint32_t i = 0; i < reads->count; i++) {
-        if (engine->deferred.level == ISO_MR && meant[i].writer != ISO_NONE && !meant[i].is_tied)
+        if (engine->options.level == ISO_MR && meant[i].writer != ISO_NONE && !meant[i].is_tied)
             add_known(engine, session, iso_aion_shard_atoms(looks[i].shard),
                       aion_query_tid(&looks[i], meant[i].writer), meant[i].cts - 1,
                       !meant[i].is_certain);

@@ -57,7 +57,7 @@ static void doubt(const struct aion_moments *moments, struct aion_deferred_read 
 
 void aion_judge_committed(struct aion_moments *moments)
 {
-    assert(moments->engine->deferred.level == ISO_RC && moments->low <= moments->high);
+    assert(moments->engine->options.level == ISO_RC && moments->low <= moments->high);
     struct aion_deferred_reads *reads = &moments->engine->deferred.reads;
     bool is_doubtful = false;
     for (uint32_t i = 0; i < reads->count; i++) {
@@ -129,7 +129,7 @@ static void judge_fixed(const struct aion_moments *moments, struct aion_deferred
 
 void aion_judge_stale(struct aion_moments *moments)
 {
-    assert(moments->engine->deferred.level == ISO_STALE_READS && moments->low == moments->high);
+    assert(moments->engine->options.level == ISO_STALE_READS && moments->low == moments->high);
     struct aion_deferred_reads *reads = &moments->engine->deferred.reads;
     struct aion_query *looks = iso_allocate(((size_t)reads->count + 1) * sizeof *looks);
     uint64_t start = moments->high;

@@ -96,7 +96,7 @@ static void add_turn(struct iso_aion_shard *shard, const struct aion_part *part,
                      uint32_t number)
 {
     assert(number < 1u << AION_REORDER_PAGE_BITS);
-    bool by_start = shard->options.level == ISO_SI && part->flags & ISO_HAS_STS;
+    bool by_start = shard->options.level != ISO_SER && part->flags & ISO_HAS_STS;
     aion_reorder_queue_add(&shard->reorder.queue,
                            &(struct aion_turn){.time = part->cts,
                                                .start = by_start ? part->sts : part->cts,

@@ -49,8 +49,8 @@ static void put_member(struct iso_aion *engine, struct aion_sorted_chunks *sorte
 /* The least cts of one that stands before and breaks its order. */
 static uint64_t bar_of(const struct iso_aion *engine, const struct aion_member *member)
 {
-    uint64_t start = engine->options.level == ISO_SI ? member->sts : member->cts;
-    bool above = engine->options.level == ISO_SI || member->point;
+    uint64_t start = engine->options.level != ISO_SER ? member->sts : member->cts;
+    bool above = engine->options.level != ISO_SER || member->point;
     return above && start < UINT64_MAX ? start + 1 : start;
 }
 

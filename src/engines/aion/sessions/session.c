@@ -40,7 +40,7 @@ uint32_t aion_member_new(struct iso_aion *engine, const struct aion_key_cache *c
     const struct aion_times *times = &accepted->times;
     uint32_t number, t = accepted->transaction;
     /* it follows anything */
-    bool is_timeless = engine->deferred.level == ISO_RC && !(history->txns.flags[t] & ISO_HAS_STS);
+    bool is_timeless = engine->options.level == ISO_RC && !(history->txns.flags[t] & ISO_HAS_STS);
     if (engine->sessions.members.free_count) {
         number = engine->sessions.members.free[--engine->sessions.members.free_count];
     } else {
@@ -202,7 +202,7 @@ void aion_session_empty(struct iso_aion *engine, struct aion_session *session)
 static bool follows_member(const struct iso_aion *engine, const struct aion_member *member,
                            const struct aion_member *earlier)
 {
-    if (engine->options.level == ISO_SI)
+    if (engine->options.level != ISO_SER)
         return member->sts >= earlier->cts;
     return member->cts != earlier->cts ? member->cts > earlier->cts : member->point;
 }
@@ -219,7 +219,7 @@ bool aion_is_larger(const struct iso_aion *engine, const struct aion_member *mem
 static struct iso_aion_party party_of(const struct iso_aion *engine,
                                       const struct aion_member *member)
 {
-    uint64_t sts = engine->deferred.level == ISO_RC && member->sts == UINT64_MAX ? 0 : member->sts;
+    uint64_t sts = engine->options.level == ISO_RC && member->sts == UINT64_MAX ? 0 : member->sts;
     return (struct iso_aion_party){&engine->values.atoms, member->tid, member->origin, sts,
                                    member->cts};
 }
@@ -386,7 +386,7 @@ static bool insert_member_near(struct iso_aion *engine, struct aion_session *ses
         return false;
     const struct aion_entry *before = &near.entries[near.index - 1], *after = before + 1;
     const struct aion_member *next = &engine->sessions.members.list[after->transaction];
-    bool si = engine->options.level == ISO_SI;
+    bool si = engine->options.level != ISO_SER;
     if (after->time == entrant->sno || member->cts <= before->start ||
         (si && member->sts < before->start) || after->start <= member->cts ||
         (si ? next->sts < member->cts : next->cts <= member->cts))

@@ -121,7 +121,7 @@ const struct aion_entry *aion_required(const struct iso_aion_shard *shard,
 {
     struct aion_cursor cursor;
     const struct aion_entry *version = aion_visible(shard, key, observed->visible_below, own);
-    if (shard->deferred_level == ISO_SI || !observed->newer)
+    if (!shard->defers || !observed->newer)
         return version;
     cursor = aion_chunks_lower(&shard->pool, &key->versions, observed->visible_below);
     for (uint32_t left = observed->newer + 1u;

@@ -68,7 +68,7 @@ static bool is_aged(const struct iso_aion_shard *shard, const struct aion_key *k
                     const struct aion_observed *observed)
 {
     uint64_t aged = key->cold ? shard->cold.list[key->cold].aged : 0;
-    if (shard->deferred_level == ISO_STALE_READS) /* any moment of the past will do */
+    if (shard->options.level == ISO_STALE_READS) /* any moment of the past will do */
         return aged;
     if (!aged || aion_key_is_list(key) || !has_writer(shard, key, observed->value))
         return aged;
@@ -283,7 +283,7 @@ static struct aion_observed observed_read_of(struct iso_aion_shard *shard,
                                      .before = detail ? detail->before : part->before,
                                      .operation = step->operation,
                                      .own = step->flags & AION_OWN,
-                                     .newer = shard->deferred_level == ISO_SI ? 0 : step->newer};
+                                     .newer = !shard->defers ? 0 : step->newer};
     if (step->kind == AION_READ)
         observed.value = value_read(shard, batch->atoms, key, step->value);
     else /* no elements in the whole batch: no column */
@@ -433,7 +433,7 @@ void aion_read(struct iso_aion_shard *shard, const struct aion_batch *batch,
 {
     AION_LOG(shard, transaction, "reads key %" PRIu32 " of the shard, below %" PRIu64, step->key,
              part->visible_below);
-    if (shard->deferred_level != ISO_SI)
+    if (shard->defers)
         read_flagged(shard, batch, part, step, transaction);
     else if (!read_newest(shard, part, step, &shard->keys.list[step->key], transaction))
         read_with_care(shard, batch, part, step, transaction);

@@ -47,7 +47,7 @@ static bool row_name(const struct iso_aion_shard *shard, uint32_t number,
 static uint64_t hash_of(const struct iso_aion_shard *shard, uint32_t transaction,
                         struct iso_json_text name)
 {
-    bool by_number = shard->deferred_level == ISO_SI;
+    bool by_number = !shard->defers;
     uint64_t who = by_number ? transaction : shard->transactions.list[transaction].cts;
     return iso_hash_number(iso_hash_text(name.at, name.length) + who);
 }
@@ -113,8 +113,7 @@ static bool row_is(struct iso_aion_shard *shard, uint32_t itself, uint64_t visib
         return false;
     struct aion_pending *row = pending_at(shard, itself);
     for (uint32_t i = 0; i < row->observed_count; i++, shard->stats.steps++)
-        if ((observed_of(row)[i].visible_below == visible_below ||
-             shard->deferred_level != ISO_SI) &&
+        if ((observed_of(row)[i].visible_below == visible_below || shard->defers) &&
             (observed_of(row)[i].state == state || observed_of(row)[i].state == other))
             return true;
     return false;

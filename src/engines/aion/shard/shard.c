@@ -16,12 +16,11 @@ enum { FETCH_AHEAD = 8, FETCH_STEPS = 32 };
 /* Number of keys, with the ends of their runs, that stay in the second level cache. */
 enum { KEYS_IN_CACHE = 1 << 12 };
 
-struct iso_aion_shard *iso_aion_shard_new(const struct iso_aion_options *options,
-                                          enum iso_level deferred_level)
+struct iso_aion_shard *iso_aion_shard_new(const struct iso_aion_options *options)
 {
     struct iso_aion_shard *shard = iso_allocate_zeroed(1, sizeof *shard);
     shard->options = *options;
-    shard->deferred_level = deferred_level;
+    shard->defers = iso_aion_holds(options->level);
     aion_pool_init(&shard->pool);
     aion_values_init(&shard->values);
     shard->keys.initial = ISO_ABSENT;

@@ -54,10 +54,7 @@ struct aion_finding {
 
 /* A shard heeds these of the engine's options: the level, the times of verdicts, how much is
  * listed, and what it asks of values and of pairs. */
-/* `deferred_level`: the level, if the engine holds transactions back (aion/levels/deferred.h), else
- * SI. */
-struct iso_aion_shard *iso_aion_shard_new(const struct iso_aion_options *options,
-                                          enum iso_level deferred_level);
+struct iso_aion_shard *iso_aion_shard_new(const struct iso_aion_options *options);
 void iso_aion_shard_free(struct iso_aion_shard *shard);
 
 /* Initial values, before anything else: of every register, and of one key. */

@@ -36,7 +36,7 @@ struct aion_findings {
 
 struct iso_aion_shard {
     struct iso_aion_options options;
-    enum iso_level deferred_level; /* as iso_aion_shard_new was told */
+    bool defers; /* transactions are held back (aion/levels/deferred.h) */
     struct aion_shard_time time;
     struct aion_pool pool;
     struct aion_values values;
@@ -106,7 +106,7 @@ static inline bool aion_may_drop_read(const struct iso_aion_shard *shard, uint64
 static inline uint64_t aion_last_visible_below(const struct iso_aion_shard *shard,
                                                const struct aion_observed *observed)
 {
-    if (shard->deferred_level == ISO_SI)
+    if (!shard->defers)
         return observed->visible_below;
     return shard->options.host.has_snapshot_boundaries ? observed->before
                                                        : aion_above(observed->before);
@@ -117,7 +117,7 @@ static inline uint64_t aion_last_visible_below(const struct iso_aion_shard *shar
 static inline bool aion_is_same(const struct iso_aion_shard *shard, uint32_t one, uint32_t other)
 {
     const struct aion_transaction *transactions = shard->transactions.list;
-    if (one == other || shard->deferred_level == ISO_SI || one == ISO_NONE || other == ISO_NONE)
+    if (one == other || !shard->defers || one == ISO_NONE || other == ISO_NONE)
         return one == other;
     return transactions[one].tid == transactions[other].tid &&
            transactions[one].cts == transactions[other].cts;

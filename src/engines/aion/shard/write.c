@@ -257,7 +257,7 @@ static inline void note_version(struct iso_aion_shard *shard, const struct aion_
 
 static inline bool judges_overlaps(const struct iso_aion_shard *shard)
 {
-    return shard->options.level == ISO_SI && !shard->options.overlaps;
+    return shard->options.level != ISO_SER && !shard->options.overlaps;
 }
 
 /* The short way of nearly every version: newer than all versions and reads of its key, it overlaps
