@@ -15,18 +15,10 @@ static bool is_record(const char *text, size_t size)
     return at < size && text[at] == '{';
 }
 
-static int hex_digit(char byte)
-{
-    char letter = (char)(byte | 0x20);
-    return byte >= '0' && byte <= '9'       ? byte - '0'
-           : letter >= 'a' && letter <= 'f' ? letter - 'a' + 10
-                                            : -1;
-}
-
 static bool decode_hex(const char *text, size_t length, char *bytes, size_t *size)
 {
     for (size_t i = 0; i + 1 < length; i += 2) {
-        int high = hex_digit(text[i]), low = hex_digit(text[i + 1]);
+        int high = iso_hex_digit(text[i]), low = iso_hex_digit(text[i + 1]);
         if (high < 0 || low < 0)
             return false;
         bytes[i / 2] = (char)(high << 4 | low);

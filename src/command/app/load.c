@@ -39,39 +39,26 @@ static void log_taken(const struct app_load *load, const char *path, enum iso_fo
     iso_text_release(&files);
 }
 
-static enum iso_status guess_format(struct app *app, const struct cli_texts *files,
-                                    enum iso_format *format)
-{
-    *format = ISO_FORMAT_NATIVE;
-    for (uint32_t i = 0; i < files->count; i++) {
-        enum iso_format guessed;
-        if (iso_format_guess(files->items[i], &guessed, &app->error) != ISO_OK)
-            return app->error.status;
-        if (iso_format_is_native(guessed))
-            continue;
-        if (files->count > 1)
-            return iso_error_set(
-                &app->error, ISO_BAD_INPUT,
-                "%s: format %s (guessed), of which one file or directory is a whole history; only "
-                "native files can be several",
-                files->items[i], iso_format_name(guessed));
-        *format = guessed;
-    }
-    return ISO_OK;
-}
-
 static enum iso_status choose_format(struct app *app, const struct app_load *load,
                                      const struct cli_texts *files, enum iso_format *format)
 {
-    if (load->format == APP_GUESS)
-        return guess_format(app, files, format);
-    *format = (enum iso_format)load->format;
-    if (iso_format_is_native(*format) || files->count == 1)
-        return ISO_OK;
-    return iso_error_set(
-        &app->error, ISO_BAD_INPUT,
-        "--format %s: one file or directory is a whole history; only native files can be several",
-        iso_format_name(*format));
+    static const char *const several =
+        "one file or directory is a whole history; only native files can be several";
+    bool is_guess = load->format == APP_GUESS;
+    *format = is_guess ? ISO_FORMAT_NATIVE : (enum iso_format)load->format;
+    for (uint32_t i = 0; i < files->count; i++) {
+        enum iso_format one = *format;
+        if (is_guess && iso_format_guess(files->items[i], &one, &app->error) != ISO_OK)
+            return app->error.status;
+        if (!iso_format_is_native(one) && files->count > 1)
+            return iso_error_set(&app->error, ISO_BAD_INPUT,
+                                 is_guess ? "%s: format %s (guessed), of which %s" : "%s %s: %s",
+                                 is_guess ? files->items[i] : "--format", iso_format_name(one),
+                                 several);
+        if (!iso_format_is_native(one))
+            *format = one;
+    }
+    return ISO_OK;
 }
 
 /* ---- reading ---- */

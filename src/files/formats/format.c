@@ -2,6 +2,7 @@
 
 #include <sys/stat.h>
 
+#include "base/utf8.h"
 #include "formats/format_private.h"
 #include "bytes/input.h"
 
@@ -112,7 +113,7 @@ enum iso_format iso_format_of_text(const char *text, size_t length)
     const char *end = text + length, *at = text;
     if (is_binary(text, length))
         return ISO_FORMAT_DBCOP;
-    at = skip_blank(starts(at, end, "\xef\xbb\xbf") ? at + 3 : at, end);
+    at = skip_blank(at + iso_utf8_mark(at, length), end);
     if (starts(at, end, "r(") || starts(at, end, "w("))
         return ISO_FORMAT_TEXT;
     if (starts(at, end, "r ") || starts(at, end, "w ") || starts(at, end, "=") ||

@@ -3,6 +3,7 @@
 #include <stdio.h>
 
 #include "base/memory.h"
+#include "base/utf8.h"
 
 /* Buffers that had to grow for a large transaction are not kept. */
 enum { KEEP_BYTES = 8 << 20 };
@@ -46,12 +47,7 @@ void piece_reserve(struct piece *piece, size_t length)
     piece->capacity = need;
 }
 
-/* ---- places ---- */
-
-static uint64_t count_newlines(const char *at, const char *end)
-{
-    return iso_bytes_count(at, end, '\n');
-}
+/* ---- locations ---- */
 
 /* The bytes of [start, at) behind its last newline. */
 static uint64_t bytes_behind_newline(const char *start, const char *at)
@@ -64,7 +60,7 @@ static uint64_t bytes_behind_newline(const char *start, const char *at)
 
 static void place_fault(struct piece *piece, const char *at)
 {
-    piece->fault_line = count_newlines(piece->text, at) + 1;
+    piece->fault_line = iso_bytes_count(piece->text, at, '\n') + 1;
     piece->fault_column = bytes_behind_newline(piece->text, at) + 1;
 }
 
@@ -169,7 +165,7 @@ static void parse_array(struct piece *piece, const char *at)
     json->at = at;
     for (; next_element(json, comma, &closed); comma = true) {
         element = json->at;
-        line += count_newlines(counted, element);
+        line += iso_bytes_count(counted, element, '\n');
         counted = element;
         if (iso_native_read_value(&piece->native, line, &piece->block, &piece->fault) != ISO_OK) {
             array_fault(piece, element);
@@ -200,18 +196,12 @@ static void parse_after(struct piece *piece)
 
 /* ---- any ---- */
 
-/* Where the text starts: behind a byte order mark. */
-static const char *start_of(const struct piece *piece)
-{
-    bool mark = piece->first && piece->length >= 3 && !memcmp(piece->text, "\xef\xbb\xbf", 3);
-    return piece->text + (mark ? 3 : 0);
-}
-
 void piece_parse(struct piece *piece)
 {
     if (piece->error.status != ISO_OK)
         return; /* it holds nothing */
-    const char *at = start_of(piece), *end = piece->text + piece->length;
+    const char *at = piece->text + (piece->first ? iso_utf8_mark(piece->text, piece->length) : 0),
+               *end = piece->text + piece->length;
     if (piece->layout == PIECE_LINES) {
         parse_lines(piece, at);
     } else if (piece->layout == PIECE_AFTER) {
@@ -222,18 +212,6 @@ void piece_parse(struct piece *piece)
         parse_array(piece, at);
     }
     if (piece->layout != PIECE_LINES)
-        piece->lines = count_newlines(piece->text, end);
+        piece->lines = iso_bytes_count(piece->text, end, '\n');
     piece->tail = bytes_behind_newline(piece->text, end);
-}
-
-enum iso_status piece_read_initial(struct piece *piece, struct iso_history *history)
-{
-    piece->first = true;
-    piece->native.of_file = false;
-    const char *at = start_of(piece), *end = piece->text + piece->length;
-    if (iso_native_read_initial(&piece->native, at, (size_t)(end - at), history, &piece->fault) ==
-        ISO_OK)
-        return ISO_OK;
-    place_fault(piece, at + piece->fault.position);
-    return ISO_BAD_INPUT;
 }

@@ -41,6 +41,3 @@ void piece_clear(struct piece *piece);
 void piece_reserve(struct piece *piece, size_t length);
 
 void piece_parse(struct piece *piece);
-
-/* Takes the whole text as an initial transaction. ISO_BAD_INPUT: see the fault. */
-enum iso_status piece_read_initial(struct piece *piece, struct iso_history *history);

@@ -6,6 +6,8 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "base/team.h"
+#include "base/utf8.h"
 #include "bytes/input.h"
 #include "native/piece.h"
 #include "native/recorders.h"
@@ -64,8 +66,7 @@ static void keep_rest(struct native_reader *reader, const char *from, size_t len
 static bool find_layout(const struct piece *piece, enum piece_layout *layout)
 {
     const char *at = piece->text, *end = at + piece->length;
-    if (piece->length >= 3 && !memcmp(at, "\xef\xbb\xbf", 3))
-        at += 3;
+    at += iso_utf8_mark(at, piece->length);
     while (at < end && (*at == ' ' || *at == '\t' || *at == '\r' || *at == '\n'))
         at++;
     *layout = at < end && *at == '[' ? PIECE_ARRAY : PIECE_LINES;
@@ -297,9 +298,11 @@ static void give_back(struct native_reader *reader, struct piece *piece)
 
 /* ---- workers ---- */
 
-static void *work(void *argument)
+/* Each thread does the same; one that cannot be had is done without. */
+static void work(void *context, uint32_t part)
 {
-    struct native_reader *reader = argument;
+    struct native_reader *reader = context;
+    (void)part;
     for (bool more = true; more;) {
         pthread_mutex_lock(&reader->input_lock);
         struct piece *piece = take_piece(reader);
@@ -312,19 +315,6 @@ static void *work(void *argument)
             give_back(reader, piece);
         }
     }
-    return NULL;
-}
-
-/* The calling thread is one of the workers; a thread that cannot be had is done without. */
-static void run_workers(struct native_reader *reader, unsigned threads)
-{
-    pthread_t others[MOST_THREADS];
-    unsigned started = 0;
-    while (started + 1 < threads && !pthread_create(&others[started], NULL, work, reader))
-        started++;
-    work(reader);
-    for (unsigned i = 0; i < started; i++)
-        pthread_join(others[i], NULL);
 }
 
 static void reader_init(struct native_reader *reader, unsigned threads)
@@ -381,7 +371,7 @@ enum iso_status iso_read_history(const char *const *paths, size_t count,
         iso_recorders_read(paths[i], &beside[i], error);
     reader_init(&reader, threads);
     if (error->status == ISO_OK)
-        run_workers(&reader, threads);
+        iso_parallel(threads, work, &reader);
     for (size_t i = 0; i < count; i++) {
         if (error->status == ISO_OK)
             iso_recorders_compare(&beside[i], reader.first_input + (uint32_t)i, history);
@@ -397,23 +387,18 @@ enum iso_status iso_read_history(const char *const *paths, size_t count,
 enum iso_status iso_read_initial(const char *path, struct iso_history *history,
                                  struct iso_error *error)
 {
-    struct iso_input *input;
-    struct piece piece;
-    size_t got = 0, want = CHUNK_SIZE;
-    enum iso_status status = iso_input_open(&input, path, error);
-    if (status != ISO_OK)
-        return status;
-    piece_init(&piece);
-    do {
-        piece_reserve(&piece, piece.length + want);
-        status = iso_input_read(input, piece.text + piece.length, want, &got, error);
-        piece.length += got;
-    } while (status == ISO_OK && got == want && (want = piece.length));
-    if (status == ISO_OK && piece_read_initial(&piece, history) != ISO_OK)
-        status = iso_error_set(error, ISO_BAD_INPUT, "%s:%llu: byte %llu: %s", iso_input_name(path),
-                               (unsigned long long)piece.fault_line,
-                               (unsigned long long)piece.fault_column, piece.fault.text);
-    piece_release(&piece);
-    iso_input_free(input);
-    return status;
+    struct iso_whole_file file;
+    struct iso_native native;
+    struct iso_native_fault fault = {.kind = ISO_FAULT_NONE};
+    if (iso_whole_file_read(&file, path, error) != ISO_OK)
+        return error->status;
+    iso_native_init(&native);
+    const char *at = file.bytes + iso_utf8_mark(file.bytes, file.length);
+    size_t length = file.length - (size_t)(at - file.bytes);
+    if (iso_native_read_initial(&native, at, length, history, &fault) != ISO_OK)
+        iso_whole_file_fail(iso_input_name(path), &file, at + fault.position, error, "%s",
+                            fault.text);
+    iso_native_release(&native);
+    iso_whole_file_release(&file);
+    return error->status;
 }

@@ -1,5 +1,7 @@
 #include "base/cell_key.h"
 
+#include "base/base64.h"
+
 static bool is_special(char byte)
 {
     return byte == '%' || byte == '/' || byte == ',' || byte == ISO_CELL_MARK;
@@ -22,20 +24,14 @@ void iso_cell_key_put(struct iso_text *text, const char *column, size_t length)
     text->used = (size_t)(to - text->bytes);
 }
 
-static int digit_of(char byte)
-{
-    return byte >= '0' && byte <= '9'                     ? byte - '0'
-           : (byte | 0x20) >= 'a' && (byte | 0x20) <= 'f' ? (byte | 0x20) - 'a' + 10
-                                                          : -1;
-}
-
 void iso_cell_key_decode(struct iso_text *text, struct iso_json_text column)
 {
     for (size_t i = 0; i < column.length; i++) {
         bool escape = column.at[i] == '%' && i + 2 < column.length &&
-                      digit_of(column.at[i + 1]) >= 0 && digit_of(column.at[i + 2]) >= 0;
-        char byte = escape ? (char)(digit_of(column.at[i + 1]) << 4 | digit_of(column.at[i + 2]))
-                           : column.at[i];
+                      iso_hex_digit(column.at[i + 1]) >= 0 && iso_hex_digit(column.at[i + 2]) >= 0;
+        char byte =
+            escape ? (char)(iso_hex_digit(column.at[i + 1]) << 4 | iso_hex_digit(column.at[i + 2]))
+                   : column.at[i];
         iso_text_put_bytes(text, &byte, 1);
         i += escape ? 2 : 0;
     }

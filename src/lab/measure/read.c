@@ -1,53 +1,11 @@
 /* Reading figures back: the baseline of a comparison. */
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/json.h"
 #include "base/memory.h"
+#include "bytes/whole_file.h"
 #include "measure/figures.h"
-
-enum { FILE_MAX = 64 << 20 };
-
-/* The whole file, with the scanner's padding behind it. NULL and an error if it cannot be read. */
-static char *read_file(const char *path, size_t *length, struct iso_error *error)
-{
-    FILE *file = fopen(path, "rb");
-    size_t capacity = 1 << 16;
-    char *text;
-    if (!file) {
-        iso_error_set(error, iso_error_of_open(errno), "%s: %s", path, strerror(errno));
-        return NULL;
-    }
-    text = iso_allocate(capacity + ISO_JSON_PADDING);
-    *length = 0;
-    for (;;) {
-        size_t got = fread(text + *length, 1, capacity - *length, file);
-        *length += got;
-        if (!got || *length > FILE_MAX)
-            break;
-        if (*length == capacity) {
-            capacity *= 2;
-            text = iso_reallocate(text, capacity + ISO_JSON_PADDING);
-        }
-    }
-    if (ferror(file) || *length > FILE_MAX) {
-        iso_error_set(error, ISO_BAD_INPUT, "%s: %s", path,
-                      ferror(file) ? strerror(errno)
-                                   : "larger than 64 MiB, which no table of figures is");
-        iso_free(text);
-        text = NULL;
-    } else {
-        memset(text + *length, 0, ISO_JSON_PADDING);
-    }
-    fclose(file);
-    return text;
-}
-
-static bool same(struct iso_json_text text, const char *name)
-{
-    return text.length == strlen(name) && !memcmp(text.at, name, text.length);
-}
 
 static bool read_text(struct iso_json *json, char **copy)
 {
@@ -68,7 +26,7 @@ static void read_number(struct iso_json *json, const struct iso_figures *figures
     if (!iso_json_skip(json) || !is_number)
         return;
     for (size_t c = 0; c < figures->column_count; c++) {
-        if (same(name, figures->columns[c].name))
+        if (iso_json_is(&name, figures->columns[c].name))
             numbers[c] = strtod(at, NULL);
     }
 }
@@ -84,11 +42,11 @@ static void read_row(struct iso_json *json, struct iso_figures *figures)
         char copy[64];
         struct iso_json_text kept = {copy, name.length < sizeof copy ? name.length : sizeof copy};
         memcpy(copy, name.at, kept.length);
-        if (same(kept, "experiment"))
+        if (iso_json_is(&kept, "experiment"))
             read_text(json, &row->experiment);
-        else if (same(kept, "parameter"))
+        else if (iso_json_is(&kept, "parameter"))
             read_text(json, &row->parameter);
-        else if (same(kept, "value"))
+        else if (iso_json_is(&kept, "value"))
             read_text(json, &row->value);
         else
             read_number(json, figures, kept, row->numbers);
@@ -102,11 +60,11 @@ static bool read_figures(struct iso_json *json, struct iso_figures *figures)
     if (!iso_json_enter_object(json))
         return false;
     while (iso_json_member(json, &name)) {
-        if (same(name, "settings")) {
+        if (iso_json_is(&name, "settings")) {
             read_text(json, &figures->settings);
             continue;
         }
-        if (!same(name, "rows")) {
+        if (!iso_json_is(&name, "rows")) {
             iso_json_skip(json);
             continue;
         }
@@ -122,13 +80,12 @@ static bool read_figures(struct iso_json *json, struct iso_figures *figures)
 enum iso_status iso_figures_read(struct iso_figures *figures, const char *path,
                                  struct iso_error *error)
 {
+    struct iso_whole_file file;
     struct iso_json json;
-    size_t length;
-    char *text = read_file(path, &length, error);
-    if (!text)
+    if (iso_whole_file_read(&file, path, error) != ISO_OK)
         return error->status;
     iso_json_init(&json);
-    iso_json_start(&json, text, length);
+    iso_json_start(&json, file.bytes, file.length);
     if (!read_figures(&json, figures)) {
         char what[256] = "no member \"rows\"";
         if (json.code != ISO_JSON_FINE)
@@ -138,6 +95,6 @@ enum iso_status iso_figures_read(struct iso_figures *figures, const char *path,
                       json.position, what);
     }
     iso_json_release(&json);
-    iso_free(text);
+    iso_whole_file_release(&file);
     return error->status;
 }

@@ -10,14 +10,6 @@ struct bytes {
     size_t size;
 };
 
-static int digit_of(char byte)
-{
-    char letter = (char)(byte | 0x20);
-    return byte >= '0' && byte <= '9'       ? byte - '0'
-           : letter >= 'a' && letter <= 'f' ? letter - 'a' + 10
-                                            : -1;
-}
-
 /* Each reader takes room for as many bytes as the text has. */
 typedef bool read_bytes(struct iso_json_text text, struct bytes *bytes);
 
@@ -27,7 +19,7 @@ static bool read_hex(struct iso_json_text text, struct bytes *bytes)
         return false;
     bytes->size = 0;
     for (size_t i = 0; i < text.length; i += 2) {
-        int high = digit_of(text.at[i]), low = digit_of(text.at[i + 1]);
+        int high = iso_hex_digit(text.at[i]), low = iso_hex_digit(text.at[i + 1]);
         if (high < 0 || low < 0)
             return false;
         bytes->at[bytes->size++] = (uint8_t)(high << 4 | low);
@@ -58,8 +50,8 @@ static bool take_python_byte(const char **at, const char *end, uint8_t *byte)
     if (end - *at < 2)
         return false;
     if ((*at)[1] == 'x') {
-        int high = end - *at >= 4 ? digit_of((*at)[2]) : -1,
-            low = end - *at >= 4 ? digit_of((*at)[3]) : -1;
+        int high = end - *at >= 4 ? iso_hex_digit((*at)[2]) : -1,
+            low = end - *at >= 4 ? iso_hex_digit((*at)[3]) : -1;
         if (high < 0 || low < 0)
             return false;
         *at += 4;
@@ -156,7 +148,7 @@ static bool spell_uuid(struct iso_json_text text, struct iso_text *out)
         char byte = text.at[i];
         if (byte == '-' && (i == 8 || i == 13 || i == 18 || i == 23))
             continue;
-        if (digit_of(byte) < 0 || used == 2 * UUID_BYTES)
+        if (iso_hex_digit(byte) < 0 || used == 2 * UUID_BYTES)
             return false;
         digits[used++] = byte >= 'A' && byte <= 'F' ? (char)(byte | 0x20) : byte;
     }

@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/base64.h"
 #include "base/memory.h"
 #include "base/redact.h"
 #include "database/database_private.h"
@@ -43,13 +44,6 @@ void database_address_release(struct database_address *address)
     *address = (struct database_address){0};
 }
 
-static int digit_of(char byte)
-{
-    const char *digits = "0123456789abcdef0123456789ABCDEF",
-               *at = byte ? strchr(digits, byte) : NULL;
-    return at ? (int)(at - digits) % 16 : -1;
-}
-
 /* `%41` is A. NULL: a percent sign without its two digits, or a NUL. */
 static char *decoded(const char *text, size_t length)
 {
@@ -59,8 +53,8 @@ static char *decoded(const char *text, size_t length)
             *to++ = text[i];
             continue;
         }
-        int high = i + 2 < length ? digit_of(text[i + 1]) : -1;
-        int low = high >= 0 ? digit_of(text[i + 2]) : -1;
+        int high = i + 2 < length ? iso_hex_digit(text[i + 1]) : -1;
+        int low = high >= 0 ? iso_hex_digit(text[i + 2]) : -1;
         if (low < 0 || high * 16 + low == 0) {
             iso_free(copy);
             return NULL;
