@@ -5,7 +5,7 @@
  * when restoring. What is archived has no pointers except to columns: numbers, and indices into
  * columns, as all engine state is.
  *
- *   file: items, one behind the other item: a head of 64 bytes (name, size of an element, place
+ *   file: items, one behind the other item: a head of 64 bytes (name, size of an element, offset
  *   among the items, count, capacity, checksums),
  *         then count * size bytes
  *
@@ -53,7 +53,7 @@ struct iso_archive {
     size_t at, used;
 };
 
-/* Opens an archive on a descriptor, at its present place. */
+/* Opens an archive on a descriptor, at its present offset. */
 void iso_archive_save(struct iso_archive *archive, int descriptor, const char *name,
                       struct iso_error *error);
 void iso_archive_restore(struct iso_archive *archive, int descriptor, const char *name,
@@ -81,11 +81,11 @@ enum iso_archive_kind {
 void *iso_archive_column(struct iso_archive *archive, const char *name, enum iso_archive_kind kind,
                          void *column, uint64_t *count, uint64_t *capacity, size_t element);
 
-#define ISO_ARCHIVE_VALUE(archive, place)                                                          \
-    iso_archive_value((archive), #place, &(place), sizeof(place))
+#define ISO_ARCHIVE_VALUE(archive, value)                                                          \
+    iso_archive_value((archive), #value, &(value), sizeof(value))
 /* Under another name than it has in the code: the name is part of the format. */
-#define ISO_ARCHIVE_AS(archive, name, place)                                                       \
-    iso_archive_value((archive), (name), &(place), sizeof(place))
+#define ISO_ARCHIVE_AS(archive, name, value)                                                       \
+    iso_archive_value((archive), (name), &(value), sizeof(value))
 
 /* For columns whose count and capacity are lvalues of any unsigned type. */
 #define ISO_ARCHIVE_ANY(archive, name, kind, column, count, capacity)                              \

@@ -6,7 +6,7 @@
 #include "base/index.h"
 
 struct iso_names {
-    struct iso_index table; /* of places in `list` */
+    struct iso_index table; /* of positions in `list` */
     struct iso_name {
         const char *name;
         uint32_t number;

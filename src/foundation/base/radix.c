@@ -34,19 +34,19 @@ static inline unsigned digit_of(uint64_t key, struct digit digit)
  * digit. */
 static bool distribute(struct iso_radix from, struct iso_radix to, size_t count, struct digit digit)
 {
-    size_t place[1 << DIGIT_BITS], sum = 0;
-    memset(place, 0, sizeof *place << digit.bits);
+    size_t starts[1 << DIGIT_BITS], sum = 0;
+    memset(starts, 0, sizeof *starts << digit.bits);
     for (size_t i = 0; i < count; i++)
-        place[digit_of(from.keys[i], digit)]++;
-    if (place[digit_of(from.keys[0], digit)] == count)
+        starts[digit_of(from.keys[i], digit)]++;
+    if (starts[digit_of(from.keys[0], digit)] == count)
         return false;
     for (unsigned value = 0; value < 1u << digit.bits; value++) {
-        size_t here = place[value];
-        place[value] = sum;
+        size_t here = starts[value];
+        starts[value] = sum;
         sum += here;
     }
     for (size_t i = 0; i < count; i++) {
-        size_t at = place[digit_of(from.keys[i], digit)]++;
+        size_t at = starts[digit_of(from.keys[i], digit)]++;
         to.keys[at] = from.keys[i];
         to.payloads[at] = from.payloads[i];
     }

@@ -68,8 +68,8 @@ static void put_bare_word(struct iso_text *text, const char *word, const char *e
         iso_text_put_bytes(text, word, (size_t)(end - word));
         return;
     }
-    for (const char *place = word; place < colon; place++)
-        from = *place == '=' ? place + 1 : from;
+    for (const char *letter = word; letter < colon; letter++)
+        from = *letter == '=' ? letter + 1 : from;
     put_redacted(text, word, from);
     iso_text_put_bytes(text, at, (size_t)(end - at));
 }

@@ -11,7 +11,7 @@ enum iso_status iso_shared_library_load(const struct iso_shared_library *library
     bool whole = loaded != NULL;
     for (uint32_t i = 0; i < library->count && whole; i++) {
         void *function = dlsym(loaded, library->functions[i].name);
-        memcpy((char *)into + library->functions[i].place, &function, sizeof function);
+        memcpy((char *)into + library->functions[i].offset, &function, sizeof function);
         whole = function != NULL;
     }
     if (whole)

@@ -22,7 +22,7 @@
 
 struct iso_shared_function {
     const char *name;
-    size_t place; /* of its pointer in the struct */
+    size_t offset; /* of its pointer in the struct */
 };
 
 struct iso_shared_library {

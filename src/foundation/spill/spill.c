@@ -106,7 +106,7 @@ void iso_spill_free(struct iso_spill *spill)
 uint32_t spill_check_of(uint64_t serial, uint32_t within, uint64_t digest, const void *record,
                         uint32_t size)
 {
-    /* the first factor keeps apart a place further on and a later serial number */
+    /* the first factor keeps apart a position further on and a later serial number */
     uint64_t seed = (serial * 0xbf58476d1ce4e5b9u + within) * 0x9e3779b97f4a7c15u ^ digest;
     return (uint32_t)XXH3_64bits_withSeed(record, size, seed + size);
 }
@@ -189,7 +189,7 @@ static enum iso_status make_room(struct iso_spill *spill, uint32_t space, struct
             return ISO_FAILED;
         take_segment(spill);
         if ((uint64_t)(spill->active + 2) * (spill->segment / SPILL_UNIT) >
-            UINT32_MAX) { /* places number units */
+            UINT32_MAX) { /* positions number units */
             errno = EFBIG;
             return spill_failed(spill, error, "is full");
         }
@@ -222,8 +222,8 @@ static uint32_t append_record(struct iso_spill *spill, uint64_t digest,
     struct spill_header header = {.size = size, .digest = digest};
     uint8_t *at = spill->buffer + spill->filled;
     uint32_t space = spill_space_of(size),
-             place = (uint32_t)((uint64_t)spill->active * (spill->segment / SPILL_UNIT));
-    place += spill->filled / SPILL_UNIT + 1;
+             position = (uint32_t)((uint64_t)spill->active * (spill->segment / SPILL_UNIT));
+    position += spill->filled / SPILL_UNIT + 1;
     header.check = spill_check_of(segment->serial, spill->filled, digest, record->bytes, size);
     memcpy(at, &header, sizeof header);
     memcpy(at + sizeof header, record->bytes, size);
@@ -233,13 +233,13 @@ static uint32_t append_record(struct iso_spill *spill, uint64_t digest,
     add_expiring(spill, segment, record, space);
     segment->records++;
     segment->live++;
-    return place;
+    return position;
 }
 
-static struct spill_slot *slot_at(struct iso_spill *spill, uint64_t digest, uint32_t place)
+static struct spill_slot *slot_at(struct iso_spill *spill, uint64_t digest, uint32_t position)
 {
     struct spill_slot *slot = spill_table_next(&spill->table, digest, NULL);
-    while (slot && slot->place != place)
+    while (slot && slot->position != position)
         slot = spill_table_next(&spill->table, digest, slot);
     return slot;
 }
@@ -261,7 +261,7 @@ static enum iso_status move_record(struct iso_spill *spill, struct spill_slot *s
         spill_table_remove(&spill->table, digest, slot);
         return ISO_OK;
     }
-    slot->place = append_record(spill, digest, record);
+    slot->position = append_record(spill, digest, record);
     spill->moved += spill_space_of(record->size);
     return ISO_OK;
 }
@@ -375,12 +375,12 @@ enum iso_status iso_spill_put(struct iso_spill *spill, uint64_t digest, bool rep
         (replaces && find_record(spill, digest, true, &slot, error) != ISO_OK))
         return ISO_FAILED;
     assert(!replaces || slot);
-    uint32_t place = append_record(spill, digest, record);
+    uint32_t position = append_record(spill, digest, record);
     if (slot) {
         spill->list[spill_offset_of(slot) / spill->segment].live--;
-        slot->place = place;
+        slot->position = position;
     } else {
-        spill_table_add(&spill->table, digest, place);
+        spill_table_add(&spill->table, digest, position);
     }
     spill_validate(spill);
     return ISO_OK;

@@ -4,7 +4,7 @@
  * A log with an index in memory (Bitcask; the cleaning is that of log-structured file systems,
  * Rosenblum and Ousterhout 1991):
  *
- *   table    tag -> place             8 bytes a slot, 9 to 12 bytes a record: 32 bits of the
+ *   table    tag -> position             8 bytes a slot, 9 to 12 bytes a record: 32 bits of the
  *                                     digest, and where its
  *                                     record begins
  *   file     | segment | segment | ...  of 1 MiB, each filled from its start with records of 16 + n
@@ -16,9 +16,9 @@
  * that is removed. When garbage outweighs living records, the segment with the least share of
  * living bytes is read, its living records go to the end of the log, and the segment is free. A get
  * is one pread (two if the record is long). Each record has a checksum over all of it, over its
- * place, and over the serial number that its segment has for as long as it is not free; no two are
- * equal in any spill. So what an earlier life of the segment left there, another spill's file or a
- * block that was written elsewhere is no record.
+ * position, and over the serial number that its segment has for as long as it is not free; no two
+ * are equal in any spill. So what an earlier life of the segment left there, another spill's file
+ * or a block that was written elsewhere is no record.
  *
  * A record may say that some of its bytes expire: nothing needs them once the *floor*, a number
  * that only rises, is above another one. What that means is its owner's. A segment sums up what

@@ -68,7 +68,7 @@ static inline uint32_t spill_space_of(uint32_t size)
 
 static inline uint64_t spill_offset_of(const struct spill_slot *slot)
 {
-    return ((uint64_t)slot->place - 1) * SPILL_UNIT;
+    return ((uint64_t)slot->position - 1) * SPILL_UNIT;
 }
 
 /* A size that a segment may have. */

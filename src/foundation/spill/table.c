@@ -50,7 +50,7 @@ uint64_t spill_table_bytes(const struct spill_table *table)
 static void put_slot(struct table *table, struct spill_slot slot)
 {
     uint32_t at = home_of(table, slot.tag);
-    while (table->slots[at].place)
+    while (table->slots[at].position)
         at = at + 1 < table->size ? at + 1 : 0;
     table->slots[at] = slot;
 }
@@ -61,19 +61,19 @@ static void widen_table(struct table *table)
     table->size = old.size ? old.size + old.size / 4 : FIRST_SLOTS;
     table->slots = iso_allocate_zeroed(table->size, sizeof *table->slots);
     for (uint32_t i = 0; i < old.size; i++) {
-        if (old.slots[i].place)
+        if (old.slots[i].position)
             put_slot(table, old.slots[i]);
     }
     iso_free(old.slots);
 }
 
-void spill_table_add(struct spill_table *table, uint64_t digest, uint32_t place)
+void spill_table_add(struct spill_table *table, uint64_t digest, uint32_t position)
 {
     uint64_t hash = hash_of(table, digest);
     struct table *part = &table->tables[number_of(hash)];
     if (part->used + 1 > part->size / 6 * 5)
         widen_table(part);
-    put_slot(part, (struct spill_slot){(uint32_t)hash, place});
+    put_slot(part, (struct spill_slot){(uint32_t)hash, position});
     part->used++;
     table->used++;
 }
@@ -87,7 +87,7 @@ struct spill_slot *spill_table_next(struct spill_table *table, uint64_t digest,
     if (!part->size)
         return NULL;
     at = after ? (uint32_t)(after - part->slots) + 1 : home_of(part, tag);
-    for (at = at < part->size ? at : 0; part->slots[at].place;
+    for (at = at < part->size ? at : 0; part->slots[at].position;
          at = at + 1 < part->size ? at + 1 : 0) {
         if (part->slots[at].tag == tag)
             return &part->slots[at];
@@ -109,7 +109,7 @@ void spill_table_remove(struct spill_table *table, uint64_t digest, struct spill
     uint32_t gap = (uint32_t)(slot - part->slots), at = gap;
     for (;;) {
         at = at + 1 < part->size ? at + 1 : 0;
-        if (!part->slots[at].place)
+        if (!part->slots[at].position)
             break;
         uint32_t home = home_of(part, part->slots[at].tag);
         uint32_t from_home = at >= home ? at - home : at + part->size - home;
@@ -132,12 +132,12 @@ void spill_table_validate(const struct spill_table *table)
         const struct table *part = &table->tables[t];
         uint32_t count = 0;
         for (uint32_t i = 0; i < part->size; i++) {
-            if (!part->slots[i].place)
+            if (!part->slots[i].position)
                 continue;
             count++;
             for (uint32_t at = home_of(part, part->slots[i].tag); at != i;
                  at = at + 1 < part->size ? at + 1 : 0)
-                assert(part->slots[at].place);
+                assert(part->slots[at].position);
         }
         assert(count == part->used && count <= part->size / 6 * 5);
         used += count;
@@ -159,7 +159,7 @@ void spill_table_archive(struct iso_archive *archive, struct spill_table *table)
                         part->size);
         part->used = 0;
         for (uint32_t s = 0; s < part->size; s++)
-            part->used += part->slots[s].place != 0;
+            part->used += part->slots[s].position != 0;
         iso_archive_expect(archive, !part->size || part->size >= FIRST_SLOTS);
         iso_archive_expect(archive, part->used <= part->size / 6 * 5);
         used += part->used;

@@ -17,7 +17,7 @@
 enum { SPILL_TABLES = 256 };
 
 struct spill_slot {
-    uint32_t tag, place; /* place: in units from the file's start, + 1; 0: empty */
+    uint32_t tag, position; /* position: in units from the file's start, + 1; 0: empty */
 };
 
 /* `factor` is odd; 0: of a table that was saved when the digest itself was the hash. */
@@ -37,7 +37,7 @@ struct spill_table {
 void spill_table_init(struct spill_table *table);
 void spill_table_release(struct spill_table *table);
 uint64_t spill_table_bytes(const struct spill_table *table);
-void spill_table_add(struct spill_table *table, uint64_t digest, uint32_t place);
+void spill_table_add(struct spill_table *table, uint64_t digest, uint32_t position);
 
 /* The next slot that may be of the digest; `after` NULL: the first. NULL: there are no more. Good
  * until the next add.
@@ -55,5 +55,5 @@ void spill_table_remove(struct spill_table *table, uint64_t digest, struct spill
 void spill_table_validate(const struct spill_table *table);
 #endif
 
-/* Saves it; restores it into an empty one. What places mean is for the store to compare. */
+/* Saves it; restores it into an empty one. What positions mean is for the store to compare. */
 void spill_table_archive(struct iso_archive *archive, struct spill_table *table);

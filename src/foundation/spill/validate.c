@@ -13,9 +13,9 @@ bool spill_agrees(const struct iso_spill *spill)
     for (uint32_t t = 0; t < SPILL_TABLES; t++) {
         for (uint32_t i = 0; agrees && i < spill->table.tables[t].size; i++) {
             const struct spill_slot *slot = &spill->table.tables[t].slots[i];
-            uint64_t offset = slot->place ? spill_offset_of(slot) : 0,
+            uint64_t offset = slot->position ? spill_offset_of(slot) : 0,
                      number = offset / spill->segment;
-            if (!slot->place)
+            if (!slot->position)
                 continue;
             agrees = number < spill->segments &&
                      offset % spill->segment <

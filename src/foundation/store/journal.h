@@ -4,7 +4,7 @@
  *   record: size, type, number, checksum; then `size` bytes             24 bytes and those
  *
  * A record's checksum covers its head and content and depends on the journal's generation, so that
- * no record of another journal, or of another place, passes for it. All in the machine's byte
+ * no record of another journal, or of another position, passes for it. All in the machine's byte
  * order.
  */
 #pragma once

@@ -1,6 +1,6 @@
 /* Boundaries of snapshots: moments of a history that was joined with PostgreSQL's change stream.
  *
- * The join gives each commit a position of its own, by its place in the log, and each snapshot one
+ * The join gives each commit a position of its own, by that in the log, and each snapshot one
  * above the last commit that it sees. But commits between the same two snapshots became visible in
  * an order that nobody knows, and it need not be the log's (docs/semantics.md). Where a read has a
  * choice of moments that matters: so there all commits between two snapshots get one moment. The

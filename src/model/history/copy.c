@@ -86,11 +86,11 @@ void iso_history_copy_operation(struct iso_history *into, const struct iso_histo
 
 /* Sets that found nothing have no operations: they go before what stands at their place. */
 static uint32_t copy_empty_sets(struct iso_history *into, const struct iso_history *from,
-                                uint32_t next, uint32_t t, uint32_t place, bool timed)
+                                uint32_t next, uint32_t t, uint32_t position, bool timed)
 {
     const struct iso_ranges *sets = &from->ranges;
-    for (;
-         next < sets->count && sets->list[next].transaction == t && sets->list[next].first <= place;
+    for (; next < sets->count && sets->list[next].transaction == t &&
+           sets->list[next].first <= position;
          next++)
         if (!sets->list[next].count)
             add_set(into, from, &sets->list[next], timed);

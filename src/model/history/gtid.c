@@ -37,7 +37,7 @@ bool iso_gtid_read(const char *text, size_t length, struct iso_gtid *gtid)
     return true;
 }
 
-static bool read_place(const char *text, size_t length, uint64_t *place)
+static bool read_position(const char *text, size_t length, uint64_t *position)
 {
     const char *end = text + length, *colon = memrchr(text, ':', length);
     const char *at = colon ? memrchr(text, '.', (size_t)(colon - text)) : NULL;
@@ -49,7 +49,7 @@ static bool read_place(const char *text, size_t length, uint64_t *place)
     at = colon + 1;
     if (!take_number(&at, end, (UINT64_C(1) << ISO_BINLOG_OFFSET_BITS) - 1, &offset) || at != end)
         return false;
-    *place = iso_binlog_position(file, offset);
+    *position = iso_binlog_position(file, offset);
     return true;
 }
 
@@ -62,12 +62,12 @@ bool iso_gtid_snapshot_read(const char *text, size_t length, uint64_t *start, ui
         return true;
     }
     *marks = ISO_MARK_LOG_START;
-    return read_place(text, length, start);
+    return read_position(text, length, start);
 }
 
-size_t iso_binlog_position_text(uint64_t place, char text[ISO_BINLOG_POSITION_MAX])
+size_t iso_binlog_position_text(uint64_t position, char text[ISO_BINLOG_POSITION_MAX])
 {
     return (size_t)snprintf(text, ISO_BINLOG_POSITION_MAX, "binlog.%06" PRIu64 ":%" PRIu64,
-                            place >> ISO_BINLOG_OFFSET_BITS,
-                            place & ((UINT64_C(1) << ISO_BINLOG_OFFSET_BITS) - 1));
+                            position >> ISO_BINLOG_OFFSET_BITS,
+                            position & ((UINT64_C(1) << ISO_BINLOG_OFFSET_BITS) - 1));
 }

@@ -18,8 +18,8 @@ struct iso_gtid {
 /* False: it is none, or its number is too large to be a timestamp. */
 bool iso_gtid_read(const char *text, size_t length, struct iso_gtid *gtid);
 
-/* A record's `snapshot` as MariaDB tells it: the GTID of the last commit that it sees, or the place
- * in the binlog up to which it sees, FILE.NUMBER:OFFSET. `start` is what stands for its sts,
+/* A record's `snapshot` as MariaDB tells it: the GTID of the last commit that it sees, or up to
+ * which position in the binlog, FILE.NUMBER:OFFSET. `start` is what stands for its sts,
  * `marks` what the transaction is marked with. False: it is neither. */
 bool iso_gtid_snapshot_read(const char *text, size_t length, uint64_t *start, uint8_t *marks);
 
@@ -33,7 +33,7 @@ static inline uint64_t iso_binlog_position(uint64_t file, uint64_t offset)
 /* As FILE.NUMBER:OFFSET, with `binlog` for the file, whose name means nothing: of the server that
  * the stream is of there is one log. Returns the length. */
 enum { ISO_BINLOG_POSITION_MAX = 40 };
-size_t iso_binlog_position_text(uint64_t place, char text[ISO_BINLOG_POSITION_MAX]);
+size_t iso_binlog_position_text(uint64_t position, char text[ISO_BINLOG_POSITION_MAX]);
 
 static inline uint64_t iso_gtid_commit(uint64_t number)
 {

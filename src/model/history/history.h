@@ -51,7 +51,7 @@ enum iso_operation_kind { ISO_READ, ISO_WRITE, ISO_DELETE, ISO_APPEND, ISO_READ_
 /* The column `marks` of a transaction. */
 /* "writes":"cdc": what it wrote beyond what it lists, the change stream knows */
 #define ISO_MARK_CDC_WRITES 0x01u
-/* sts is a place in MariaDB's binlog: only its change stream makes a timestamp of it */
+/* sts is a position in MariaDB's binlog: only its change stream makes a timestamp of it */
 #define ISO_MARK_LOG_START 0x02u
 /* sts is one of MariaDB's GTIDs */
 #define ISO_MARK_GTID_START 0x08u
@@ -407,7 +407,7 @@ void iso_history_append(struct iso_history *history, const struct iso_history *b
                         uint32_t input, uint64_t line_base);
 
 /* Before the end of building: takes out transactions that repeat an earlier one of the same tid in
- * all but their place, and returns their number. Those of other content stay, for
+ * all but their origin, and returns their number. Those of other content stay, for
  * iso_history_finish to refuse. */
 uint32_t iso_history_drop_repeats(struct iso_history *history);
 

@@ -92,7 +92,7 @@ struct builder {
     const struct iso_history *from;
     struct iso_history *into;
     const struct iso_part *part; /* NULL: everything stays */
-    iso_atom *initial; /* by key: changes places with null; NULL: nothing does, and lists keep their
+    iso_atom *initial; /* by key: changes with null; NULL: nothing does, and lists keep their
                           start */
     uint32_t
         *initial_length; /* by key: elements that lists start with, whoever else appends them */
@@ -182,8 +182,8 @@ static void copy_transaction(const struct builder *builder, uint32_t t)
     }
 }
 
-/* Each session's transactions in its order, in the places of the input that the session has: so the
- * order of the part's input is the order of its sessions. */
+/* Each session's transactions in its order, at the positions that it has in the input: so the order
+ * of the part's input is the order of its sessions. */
 static void copy_transactions(const struct builder *builder)
 {
     const struct iso_history *from = builder->from;
@@ -191,8 +191,8 @@ static void copy_transactions(const struct builder *builder)
     memcpy(next, from->sessions.first, from->sessions.count * sizeof *next);
     for (uint32_t i = 0; i < from->inputs.count; i++)
         iso_history_input(builder->into, from->inputs.names[i]);
-    for (uint32_t place = 0; place < from->txns.count; place++) {
-        uint32_t t = from->sessions.order[next[from->txns.session[place]]++];
+    for (uint32_t position = 0; position < from->txns.count; position++) {
+        uint32_t t = from->sessions.order[next[from->txns.session[position]]++];
         if (!builder->part || builder->part->transactions[t])
             copy_transaction(builder, t);
     }

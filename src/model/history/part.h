@@ -35,6 +35,6 @@ void iso_part_reset(struct iso_part *part, bool stays);
 void iso_part_build(struct iso_part *part, struct iso_history *into);
 
 /* Copies a finished history so that every key starts with nothing: a register's initial value and
- * null change places, lists lose the elements that they start with. False if a list read does not
+ * null are exchanged, lists lose the elements that they start with. False if a list read does not
  * begin with those: nothing is copied then. */
 bool iso_part_without_initial(const struct iso_history *history, struct iso_history *into);

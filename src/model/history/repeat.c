@@ -45,7 +45,7 @@ static bool same_operation(const struct iso_history *history, uint32_t a, uint32
     return history->ops.value[a] == history->ops.value[b];
 }
 
-static bool same_place_in_time(const struct iso_history *history, uint32_t a, uint32_t b)
+static bool same_moments(const struct iso_history *history, uint32_t a, uint32_t b)
 {
     uint8_t flags = history->txns.flags[a];
     uint32_t left = history->txns.snapshot ? history->txns.snapshot[a] : ISO_NONE;
@@ -69,7 +69,7 @@ static bool same_content(const struct iso_history *history, uint32_t a, uint32_t
     if (history->txns.flags[a] != history->txns.flags[b] ||
         history->txns.session[a] != history->txns.session[b] ||
         iso_marks_of(history, a) != iso_marks_of(history, b) ||
-        count != history->txns.first_op[b + 1] - right || !same_place_in_time(history, a, b))
+        count != history->txns.first_op[b + 1] - right || !same_moments(history, a, b))
         return false;
     for (uint32_t i = 0; i < count; i++)
         if (!same_operation(history, left + i, right + i))

@@ -1,10 +1,11 @@
 /* PostgreSQL's snapshots in place of timestamps.
  *
  * All snapshots are ordered by how many committed xids they see; in a correct system each contains
- * the one before. A transaction's sts is the place of its own snapshot, its cts lies just below the
+ * the one before. A transaction's sts is its own snapshot's position, its cts lies just below the
  * first snapshot that sees its xid. A snapshot that contradicts the others is a snapshot-order
- * violation: TIMESTAMP, kind snapshot-order; no commit stands by it, and it has the place of the
- * one before it. Commit LSN order is no substitute, it gives false alarms (docs/semantics.md).
+ * violation: TIMESTAMP, kind snapshot-order; no commit stands by it, and it has the
+ * position of the one before it. Commit LSN order is no substitute, it gives false alarms
+ * (docs/semantics.md).
  */
 #pragma once
 

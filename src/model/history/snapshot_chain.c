@@ -26,7 +26,7 @@ struct chain {
     uint32_t committed_count;
     struct link *links;
     uint32_t link_count, link_capacity;
-    uint64_t *place; /* by snapshot: its position; 0: not placed */
+    uint64_t *position; /* by snapshot: its position; 0: not placed */
     uint32_t violation_capacity;
 };
 
@@ -164,18 +164,18 @@ static void blame_links(struct chain *chain)
     iso_free(others);
 }
 
-/* Those that see the same have one place, and so has one that is wrong, with that before it. */
+/* Those that see the same have one position, and so has one that is wrong, with that before it. */
 static void place_links(struct chain *chain)
 {
-    uint64_t place = 2;
+    uint64_t position = 2;
     uint32_t before = ISO_NONE;
     for (uint32_t i = 0; i < chain->link_count; i++) {
         const struct link *here = &chain->links[i];
         if (!here->is_wrong) {
-            place += before != ISO_NONE && here->seen != chain->links[before].seen ? 2 : 0;
+            position += before != ISO_NONE && here->seen != chain->links[before].seen ? 2 : 0;
             before = i;
         }
-        chain->place[here->snapshot] = place;
+        chain->position[here->snapshot] = position;
     }
 }
 
@@ -195,16 +195,16 @@ static void place_commits(struct chain *chain)
     uint64_t last = 0;
     for (uint32_t i = 0; i < chain->link_count; i++) {
         const struct iso_snapshot *snapshot = &history->snapshots.list[chain->links[i].snapshot];
-        uint64_t place = chain->place[chain->links[i].snapshot];
+        uint64_t position = chain->position[chain->links[i].snapshot];
         uint32_t kept = 0;
-        last = place;
+        last = position;
         if (chain->links[i].is_wrong)
             continue;
         while (next < chain->committed_count && chain->committed[next].xid < snapshot->xmax)
             pending[pending_count++] = next++;
         for (uint32_t p = 0; p < pending_count; p++) {
             if (iso_snapshot_sees(history, snapshot, chain->committed[pending[p]].xid))
-                set_cts(history, chain->committed[pending[p]].transaction, place - 1);
+                set_cts(history, chain->committed[pending[p]].transaction, position - 1);
             else
                 pending[kept++] = pending[p];
         }
@@ -231,11 +231,11 @@ static uint32_t links_up_to(const struct chain *chain, uint64_t seen)
  * than it does. */
 static uint64_t place_of(const struct chain *chain, uint32_t snapshot)
 {
-    if (chain->place[snapshot])
-        return chain->place[snapshot];
+    if (chain->position[snapshot])
+        return chain->position[snapshot];
     uint32_t links =
         links_up_to(chain, count_seen(chain, &chain->history->snapshots.list[snapshot]));
-    return links ? chain->place[chain->links[links - 1].snapshot] : 0;
+    return links ? chain->position[chain->links[links - 1].snapshot] : 0;
 }
 
 static void place_owners(struct chain *chain)
@@ -247,8 +247,8 @@ static void place_owners(struct chain *chain)
         if (history->txns.snapshot && history->txns.snapshot[t] != ISO_NONE) {
             history->txns.sts[t] = place_of(chain, history->txns.snapshot[t]);
             history->txns.flags[t] |= ISO_HAS_STS;
-            /* Snapshots of one place differ in transactions of unknown outcome: one that began
-             * there may have committed before another snapshot of that place was taken, which then
+            /* Snapshots of one position differ in transactions of unknown outcome: one that began
+             * there may have committed before another of that position was taken, which then
              * sees it. */
             if (iso_status_of(history, t) == ISO_UNKNOWN && history->txns.sts[t])
                 history->txns.sts[t]--;
@@ -269,8 +269,8 @@ enum iso_status history_place_snapshots(struct iso_history *history, struct iso_
     struct chain chain = {.history = history};
     enum iso_status status = collect_committed(&chain, error);
     if (status == ISO_OK) {
-        chain.place =
-            iso_allocate_zeroed((size_t)history->snapshots.count + 1, sizeof *chain.place);
+        chain.position =
+            iso_allocate_zeroed((size_t)history->snapshots.count + 1, sizeof *chain.position);
         collect_links(&chain);
         if (chain.link_count)
             qsort_r(chain.links, chain.link_count, sizeof *chain.links, compare_links, history);
@@ -282,6 +282,6 @@ enum iso_status history_place_snapshots(struct iso_history *history, struct iso_
     }
     iso_free(chain.committed);
     iso_column_free(chain.links, chain.link_capacity * sizeof *chain.links);
-    iso_free(chain.place);
+    iso_free(chain.position);
     return status;
 }

@@ -146,7 +146,7 @@ static void read_all(const struct touches *touches)
              end++)
             ;
         bool is_shared = end < touches->count && touches->list[end].key == touch->key &&
-                         touches->list[end].cts == touch->cts; /* another's of the same place */
+                         touches->list[end].cts == touch->cts; /* another's of the same position */
         is_shared |= !is_first && touch[-1].cts == touch->cts;
         iso_atom left = left_by(touches, i, end);
         if (!is_shared)

@@ -36,7 +36,7 @@ static bool parse_column(struct predicate_lexer *lexer, struct iso_aggregate *ag
     else
         return predicate_lexer_refuse(lexer, "a column");
     aggregate->column = (struct iso_condition_column){.name = {name.bytes, name.used},
-                                                      .place = predicate_lexer_place(lexer),
+                                                      .location = predicate_lexer_location(lexer),
                                                       .is_exact = kind == PREDICATE_QUOTED};
     return predicate_lexer_next(lexer);
 }

@@ -107,10 +107,10 @@ static bool put_part(const struct iso_bounds *bounds, uint32_t which, struct iso
     return fine;
 }
 
-static enum iso_status refuse(const char *name, size_t place, const char *expected,
+static enum iso_status refuse(const char *name, size_t offset, const char *expected,
                               struct iso_error *error)
 {
-    return iso_error_set(error, ISO_BAD_INPUT, "%s: byte %zu: expected %s", name, place + 1,
+    return iso_error_set(error, ISO_BAD_INPUT, "%s: byte %zu: expected %s", name, offset + 1,
                          expected);
 }
 

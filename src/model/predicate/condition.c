@@ -162,7 +162,7 @@ void iso_condition_bind(struct iso_condition *condition, const struct iso_scalar
             constant_as(type, (enum condition_literal_kind)literal->kind, text, spelt);
         keep_text(spelt, start, &condition->constants[i]);
         if (condition->constants[i].kind == ISO_SCALAR_OPAQUE && !condition->misfit)
-            condition->misfit = literal->place;
+            condition->misfit = literal->location;
     }
     for (uint32_t i = 0; i < condition->constant_count; i++)
         if (has_text(&condition->constants[i]))

@@ -24,7 +24,7 @@
  *
  * A column without double quotes is meant in any case of letters, one with them as it is written.
  * There are no comments, functions, casts, arithmetic, parameters and no qualified names: they are
- * refused, with the place and with what could stand there.
+ * refused, with the location and with what could stand there.
  *
  * The program is flat: steps of eight bytes that push truths on a stack (truth.h) or skip what no
  * longer matters,
@@ -56,7 +56,7 @@ enum { ISO_CONDITION_TEXT = 1 << 16, ISO_CONDITION_COLUMNS = 256, ISO_CONDITION_
 
 struct iso_condition_column {
     struct iso_json_text name; /* without quotes */
-    uint32_t place;            /* its first byte in the text, from 1 */
+    uint32_t location;         /* its first byte in the text, from 1 */
     bool is_exact;             /* as it is written, not in any case of letters */
     bool meets_numbers;        /* once it is bound: of no type, and compared with numbers only:
                                   iso_scalar_integer will do */

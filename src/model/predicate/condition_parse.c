@@ -154,7 +154,7 @@ static struct iso_json_text read_name(struct parser *parser)
 static bool parse_column(struct parser *parser, struct operand *operand)
 {
     struct iso_condition *condition = parser->condition;
-    struct iso_condition_column column = {.place = predicate_lexer_place(&parser->lexer),
+    struct iso_condition_column column = {.location = predicate_lexer_location(&parser->lexer),
                                           .is_exact = is_at(parser, PREDICATE_QUOTED)};
     size_t before = condition->names.used;
     column.name = read_name(parser);
@@ -181,7 +181,7 @@ static bool parse_column(struct parser *parser, struct operand *operand)
 static struct condition_literal literal_at(struct parser *parser, enum condition_literal_kind kind)
 {
     return (struct condition_literal){.kind = (uint8_t)kind,
-                                      .place = predicate_lexer_place(&parser->lexer),
+                                      .location = predicate_lexer_location(&parser->lexer),
                                       .start = (uint32_t)parser->condition->names.used};
 }
 
@@ -191,14 +191,6 @@ static bool end_literal(struct parser *parser, struct condition_literal *literal
     return next_word(parser);
 }
 
-static int hex_digit(char byte)
-{
-    char letter = (char)(byte | 0x20);
-    return byte >= '0' && byte <= '9'       ? byte - '0'
-           : letter >= 'a' && letter <= 'f' ? letter - 'a' + 10
-                                            : -1;
-}
-
 /* X'00ff' to base64. */
 static bool read_bytes(struct parser *parser)
 {
@@ -206,7 +198,7 @@ static bool read_bytes(struct parser *parser)
     struct iso_json_text text = parser->lexer.word.text;
     bool fine = text.length % 2;
     for (size_t i = 2; i + 2 < text.length && fine; i += 2) {
-        int high = hex_digit(text.at[i]), low = hex_digit(text.at[i + 1]);
+        int high = iso_hex_digit(text.at[i]), low = iso_hex_digit(text.at[i + 1]);
         uint8_t byte = (uint8_t)(high * 16 + low);
         fine = high >= 0 && low >= 0;
         iso_text_put_bytes(&bytes, &byte, 1);

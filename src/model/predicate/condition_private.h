@@ -40,7 +40,7 @@ enum { CONDITION_NO_COLUMN = 0xffff };
 struct condition_literal {
     uint8_t kind;
     uint16_t column; /* with which it is compared, or CONDITION_NO_COLUMN */
-    uint32_t place;
+    uint32_t location;
     uint32_t start, length; /* of its text, in the condition's names */
 };
 

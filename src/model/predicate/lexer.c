@@ -75,7 +75,7 @@ bool predicate_lexer_refuse(struct predicate_lexer *lexer, const char *expected)
     return refuse(lexer, lexer->word.text, ", expected ", expected);
 }
 
-uint32_t predicate_lexer_place(const struct predicate_lexer *lexer)
+uint32_t predicate_lexer_location(const struct predicate_lexer *lexer)
 {
     return (uint32_t)(lexer->word.text.at - lexer->start) + 1;
 }

@@ -54,8 +54,8 @@ bool predicate_lexer_start(struct predicate_lexer *lexer, const char *text, size
                            struct iso_error *error);
 bool predicate_lexer_next(struct predicate_lexer *lexer);
 
-/* The place of the word at hand, from 1. */
-uint32_t predicate_lexer_place(const struct predicate_lexer *lexer);
+/* The location of the word at hand, from 1. */
+uint32_t predicate_lexer_location(const struct predicate_lexer *lexer);
 
 /* Says that the word at hand is not what was expected. Returns false. */
 bool predicate_lexer_refuse(struct predicate_lexer *lexer, const char *expected);

@@ -244,15 +244,15 @@ static bool sort(struct iso_row *row)
             row->order[i] = i;
     row->order_count = row->count;
     for (uint32_t i = 1; i < row->count; i++) {
-        uint32_t cell = row->order[i], place = i;
+        uint32_t cell = row->order[i], at = i;
         int order = 1;
-        while (place &&
-               (order = compare_names(&row->cells[row->order[place - 1]], &row->cells[cell])) > 0) {
-            row->order[place] = row->order[place - 1];
-            place--;
+        while (at &&
+               (order = compare_names(&row->cells[row->order[at - 1]], &row->cells[cell])) > 0) {
+            row->order[at] = row->order[at - 1];
+            at--;
         }
-        distinct &= !place || order != 0;
-        row->order[place] = cell;
+        distinct &= !at || order != 0;
+        row->order[at] = cell;
     }
     return distinct;
 }

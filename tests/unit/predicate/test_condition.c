@@ -548,7 +548,7 @@ static void columns_and_equalities(void **state)
                             condition.columns[i].name.length);
         assert_int_equal(condition.columns[i].is_exact, columns[i].is_exact);
     }
-    assert_int_equal(condition.columns[1].place, 12);
+    assert_int_equal(condition.columns[1].location, 12);
     assert_int_equal(condition.equality_count, sizeof equalities / sizeof *equalities);
     for (uint32_t i = 0; i < condition.equality_count; i++) {
         const struct iso_condition_equality *equality = &condition.equalities[i];

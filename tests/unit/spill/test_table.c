@@ -15,22 +15,22 @@ static uint64_t flooding(uint32_t i)
     return (uint64_t)i << 40 | 7;
 }
 
-/* Slots with the digest's tag before the one with its place: each would be a record that is
+/* Slots with the digest's tag before the one with its position: each would be a record that is
  * read. */
-static uint32_t candidates(struct spill_table *table, uint64_t digest, uint32_t place)
+static uint32_t candidates(struct spill_table *table, uint64_t digest, uint32_t position)
 {
     uint32_t count = 1;
     struct spill_slot *slot = spill_table_next(table, digest, NULL);
-    for (; slot && slot->place != place; slot = spill_table_next(table, digest, slot))
+    for (; slot && slot->position != position; slot = spill_table_next(table, digest, slot))
         count++;
     assert_non_null(slot);
     return count;
 }
 
-static void remove_one(struct spill_table *table, uint64_t digest, uint32_t place)
+static void remove_one(struct spill_table *table, uint64_t digest, uint32_t position)
 {
     struct spill_slot *slot = spill_table_next(table, digest, NULL);
-    while (slot->place != place)
+    while (slot->position != position)
         slot = spill_table_next(table, digest, slot);
     spill_table_remove(table, digest, slot);
 }
