@@ -53,14 +53,14 @@ struct run {
 };
 
 static struct run judge(const struct bench *bench, const struct iso_history *history,
-                        enum iso_model model, enum without without)
+                        enum iso_level level, enum without without)
 {
     struct iso_polygraph_options options;
     struct iso_polygraph_result result;
     struct iso_error error = {0};
     iso_polygraph_options_init(&options);
     iso_polygraph_result_init(&result);
-    options.model = model;
+    options.level = level;
     options.timeout = (double)bench->timeout;
     options.no_advice = without != NOTHING;
     options.no_schedule = without == SCHEDULE;
@@ -98,17 +98,17 @@ static void compare(struct bench *bench, enum without without, const struct run 
 }
 
 /* A run that came to no verdict is not repeated: it would take the whole time again. */
-static void measure_at(struct bench *bench, const struct iso_history *history, enum iso_model model,
+static void measure_at(struct bench *bench, const struct iso_history *history, enum iso_level level,
                        const char *name)
 {
     struct run best[WITHOUTS];
     char what[200];
-    snprintf(what, sizeof what, "%s at %s", name, iso_model_name(model));
+    snprintf(what, sizeof what, "%s at %s", name, iso_level_name(level));
     for (uint64_t round = 0; round < bench->rounds; round++) {
         for (int without = NOTHING; without < WITHOUTS; without++) {
             if (round && best[without].outcome == ISO_IS_UNDECIDED)
                 continue;
-            struct run run = judge(bench, history, model, (enum without)without);
+            struct run run = judge(bench, history, level, (enum without)without);
             if (!round || run.seconds < best[without].seconds)
                 best[without] = run;
         }
@@ -127,8 +127,8 @@ static void measure(struct bench *bench, struct iso_history *history, const char
         return;
     if (!history->finished && iso_history_finish(history, &error) != ISO_OK)
         return;
-    measure_at(bench, history, ISO_MODEL_SER, name);
-    measure_at(bench, history, ISO_MODEL_SI, name);
+    measure_at(bench, history, ISO_SER, name);
+    measure_at(bench, history, ISO_SI, name);
 }
 
 static void print_table(struct bench *bench, const char *what)
@@ -205,7 +205,7 @@ static void measure_workload(struct bench *bench, const char *kind, const struct
         measure(bench, &history, name);
     if (history.finished && serial && shape->transactions <= 2000 &&
         shape->sessions <= 40) /* sessions say nothing: the hardest level */
-        measure_at(bench, &history, ISO_MODEL_ADYA_SI, name);
+        measure_at(bench, &history, ISO_ADYA_SI, name);
     iso_history_release(&history);
 }
 

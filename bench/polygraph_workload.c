@@ -71,16 +71,16 @@ int main(int argc, char **argv)
     struct iso_history history;
     struct iso_error error = {0};
     iso_polygraph_options_init(&options);
-    options.model = ISO_MODELS;
+    options.level = ISO_LEVELS;
     options.timeout = 60;
     options.no_advice = true; /* these histories come in the order of their commits */
-    for (int model = 0; argc > 2 && model < ISO_MODELS; model++) {
-        if (strcmp(argv[2], iso_model_name((enum iso_model)model)) == 0)
-            options.model = (enum iso_model)model;
+    for (int level = 0; argc > 2 && level < ISO_LEVELS; level++) {
+        if (strcmp(argv[2], iso_level_name((enum iso_level)level)) == 0)
+            options.level = (enum iso_level)level;
     }
-    workload.serial = options.model != ISO_MODELS && iso_model_is_serial(options.model);
+    workload.serial = options.level != ISO_LEVELS && iso_level_is_serial(options.level);
     iso_history_init(&history);
-    if (options.model == ISO_MODELS || !blackbox_workload_make(&workload, &history)) {
+    if (options.level == ISO_LEVELS || !blackbox_workload_make(&workload, &history)) {
         fprintf(
             stderr,
             "usage: %s blindw|bl|rh|wh|hd|rmw LEVEL [TRANSACTIONS [KEYS [SESSIONS [SEED [OPERATIONS "

@@ -21,7 +21,7 @@ struct state {
 
 struct oracle {
     const struct iso_history *history;
-    enum iso_model model;
+    enum iso_level level;
     uint64_t drift;
     uint32_t committed; /* the set that must be done in the end */
     uint32_t width;     /* words of a state that is remembered */
@@ -114,7 +114,7 @@ static bool may_begin(const struct oracle *oracle, uint32_t t, const struct stat
     uint32_t session = history->txns.session[t];
     for (uint32_t i = history->sessions.first[session]; history->sessions.order[i] != t; i++) {
         uint32_t earlier = history->sessions.order[i];
-        if (iso_model_keeps_sessions(oracle->model) &&
+        if (iso_level_keeps_sessions(oracle->level) &&
             iso_status_of(history, earlier) == ISO_COMMITTED && !(state->done >> earlier & 1))
             return false;
     }
@@ -123,7 +123,7 @@ static bool may_begin(const struct oracle *oracle, uint32_t t, const struct stat
         if (open && share_a_written_key(history, t, u))
             return false;
     }
-    if ((oracle->model == ISO_MODEL_STRONG_SI || oracle->model == ISO_MODEL_STRICT_SER) &&
+    if ((oracle->level == ISO_STRONG_SI || oracle->level == ISO_STRICT_SER) &&
         !times_allow(oracle, t, state))
         return false;
     return iso_status_of(history, t) != ISO_COMMITTED || reads_fit(history, t, state);
@@ -203,12 +203,12 @@ static bool search(struct oracle *oracle, const struct state *state)
     for (uint32_t t = 0; t < history->txns.count; t++) {
         struct state next;
         bool open = (state->begun >> t & 1) && !(state->done >> t & 1);
-        if (open ? oracle->model == ISO_MODEL_GSI && !times_allow(oracle, t, state)
+        if (open ? oracle->level == ISO_GSI && !times_allow(oracle, t, state)
                  : !may_begin(oracle, t, state))
             continue;
         copy_state(history, state, &next);
         next.begun |= (uint32_t)1 << t;
-        if (open || iso_model_is_serial(oracle->model)) {
+        if (open || iso_level_is_serial(oracle->level)) {
             next.done |= (uint32_t)1 << t;
             for (uint32_t o = history->txns.first_op[t]; o < history->txns.first_op[t + 1]; o++)
                 apply(history, o, &next);
@@ -228,11 +228,11 @@ static uint32_t width_of(const struct iso_history *history)
     return width;
 }
 
-bool schedule_oracle_holds(const struct iso_history *history, enum iso_model model, uint64_t drift)
+bool schedule_oracle_holds(const struct iso_history *history, enum iso_level level, uint64_t drift)
 {
     assert(history->txns.count <= TRANSACTIONS && history->keys.count <= KEYS);
     struct oracle oracle = {
-        .history = history, .model = model, .drift = drift, .width = width_of(history)};
+        .history = history, .level = level, .drift = drift, .width = width_of(history)};
     struct state start = {0};
     for (uint32_t key = 0; key < history->keys.count; key++)
         start.key[key].value = history->initial.other_value;

@@ -13,6 +13,6 @@
 #include "verdict/evidence.h"
 
 /* True if some schedule explains the finished history. */
-bool schedule_oracle_holds(const struct iso_history *history, enum iso_model model, uint64_t drift);
+bool schedule_oracle_holds(const struct iso_history *history, enum iso_level level, uint64_t drift);
 
 #endif

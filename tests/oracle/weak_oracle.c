@@ -13,7 +13,7 @@ struct read {
 
 struct question {
     const struct iso_history *history;
-    enum iso_model model;
+    enum iso_level level;
     int n;
     bool so[N][N], writes[N][KEYS], part[N];
     struct read reads[READS];
@@ -24,7 +24,7 @@ struct question {
 
 static bool is_each(const struct question *question)
 {
-    return question->model == ISO_MODEL_RC || question->model == ISO_MODEL_ADYA_RC;
+    return question->level == ISO_RC || question->level == ISO_ADYA_RC;
 }
 
 static uint32_t initial_of(const struct iso_history *history, uint32_t key)
@@ -154,17 +154,17 @@ static void look_at(struct question *question, int t)
     }
 }
 
-static void ask(struct question *question, const struct iso_history *history, enum iso_model model)
+static void ask(struct question *question, const struct iso_history *history, enum iso_level level)
 {
     *question =
-        (struct question){.history = history, .model = model, .n = (int)history->txns.count};
+        (struct question){.history = history, .level = level, .n = (int)history->txns.count};
     assert(question->n <= N && history->keys.count <= KEYS);
     for (int t = 0; t < question->n; t++) {
         question->part[t] = iso_status_of(history, (uint32_t)t) != ISO_ABORTED;
         for (uint32_t o = history->txns.first_op[t]; o < history->txns.first_op[t + 1]; o++)
             question->writes[t][history->ops.key[o]] |= iso_kind_writes(history->ops.kind[o]);
     }
-    for (uint32_t i = 0; i < history->txns.count && iso_model_keeps_sessions(model); i++) {
+    for (uint32_t i = 0; i < history->txns.count && iso_level_keeps_sessions(level); i++) {
         for (uint32_t j = i + 1; j < history->txns.count; j++) {
             uint32_t a = history->sessions.order[i], b = history->sessions.order[j];
             question->so[a][b] = history->txns.session[a] == history->txns.session[b] &&
@@ -194,30 +194,30 @@ static bool is_visible(const struct question *question, const struct read *at, i
     int r = at->reader, n = question->n;
     const bool(*so)[N] = (const bool(*)[N])question->so;
     bool found = false;
-    switch (question->model) {
-    case ISO_MODEL_RC:
+    switch (question->level) {
+    case ISO_RC:
         for (int i = 0; i < question->read_count; i++)
             found |= question->reads[i].reader == r &&
                      question->reads[i].operation < at->operation && question->reads[i].from == t2;
         return found;
-    case ISO_MODEL_RA:
+    case ISO_RA:
         return so[t2][r] || wr[t2][r];
-    case ISO_MODEL_RYW:
+    case ISO_RYW:
         return so[t2][r];
-    case ISO_MODEL_MR:
+    case ISO_MR:
         for (int a = 0; a < n; a++)
             found |= wr[t2][a] && so[a][r];
         return found;
-    case ISO_MODEL_MW:
+    case ISO_MW:
         for (int a = 0; a < n; a++)
             found |= so[t2][a] && wr[a][r];
         return found;
-    case ISO_MODEL_WFR:
+    case ISO_WFR:
         for (int a = 0; a < n; a++)
             for (int b = 0; b < n; b++)
                 found |= wr[t2][a] && (a == b || so[a][b]) && wr[b][r];
         return found;
-    case ISO_MODEL_PRAM:
+    case ISO_PRAM:
         found = so[t2][r];
         for (int a = 0; a < n; a++) {
             found |= (wr[t2][a] && so[a][r]) || (so[t2][a] && wr[a][r]);
@@ -225,11 +225,11 @@ static bool is_visible(const struct question *question, const struct read *at, i
                 found |= so[t2][a] && wr[a][b] && so[b][r];
         }
         return found;
-    case ISO_MODEL_CC:
+    case ISO_CC:
         return causal[t2][r];
-    case ISO_MODEL_PSI:
+    case ISO_PSI:
         return with_ww[t2][r];
-    case ISO_MODEL_PC:
+    case ISO_PC:
         for (int a = 0; a < n; a++)
             found |= (a == t2 ||
                       (question->part[a] && question->position[t2] < question->position[a])) &&
@@ -335,19 +335,18 @@ static bool any_order(struct question *question, bool (*fits)(const struct quest
     return try_orders(question, 0, total, fits);
 }
 
-bool weak_oracle_by_orders(const struct iso_history *history, enum iso_model model)
+bool weak_oracle_by_orders(const struct iso_history *history, enum iso_level level)
 {
     struct question question;
-    ask(&question, history, model);
+    ask(&question, history, level);
     return any_order(&question, order_fits);
 }
 
 /* ---- by visibility ---- */
 
-bool weak_oracle_knows_visibility(enum iso_model model)
+bool weak_oracle_knows_visibility(enum iso_level level)
 {
-    return model == ISO_MODEL_RA || model == ISO_MODEL_CC || model == ISO_MODEL_PSI ||
-           model == ISO_MODEL_PC;
+    return level == ISO_RA || level == ISO_CC || level == ISO_PSI || level == ISO_PC;
 }
 
 /* The relation keeps what the level asks of it. */
@@ -359,13 +358,13 @@ static bool relation_fits(const struct question *question, bool vis[N][N])
             if (question->so[i][j] && !vis[i][j])
                 return false;
             for (int k = 0; k < n; k++) {
-                if (question->model != ISO_MODEL_RA && vis[i][j] && vis[j][k] && !vis[i][k])
+                if (question->level != ISO_RA && vis[i][j] && vis[j][k] && !vis[i][k])
                     return false;
-                if (question->model == ISO_MODEL_PC && question->part[i] && question->part[j] &&
+                if (question->level == ISO_PC && question->part[i] && question->part[j] &&
                     question->position[i] < question->position[j] && vis[j][k] && !vis[i][k])
                     return false;
             }
-            for (int key = 0; key < KEYS && question->model == ISO_MODEL_PSI && i < j; key++) {
+            for (int key = 0; key < KEYS && question->level == ISO_PSI && i < j; key++) {
                 if (question->part[i] && question->part[j] && question->writes[i][key] &&
                     question->writes[j][key] && !vis[i][j] && !vis[j][i])
                     return false;
@@ -420,10 +419,10 @@ static bool visibility_fits(const struct question *question)
     return try_relations(question, vis, 0, total > 1 ? 1 : total, total);
 }
 
-bool weak_oracle_by_visibility(const struct iso_history *history, enum iso_model model)
+bool weak_oracle_by_visibility(const struct iso_history *history, enum iso_level level)
 {
     struct question question;
-    ask(&question, history, model);
+    ask(&question, history, level);
     return any_order(&question, visibility_fits);
 }
 
@@ -500,6 +499,6 @@ static bool try_writers(struct question *question, int next)
 bool weak_oracle_by_versions(const struct iso_history *history)
 {
     struct question question;
-    ask(&question, history, ISO_MODEL_PSI);
+    ask(&question, history, ISO_PSI);
     return !question.impossible && try_writers(&question, 0);
 }

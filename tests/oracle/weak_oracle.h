@@ -19,11 +19,11 @@
 
 enum { WEAK_ORACLE_TRANSACTIONS = 6, WEAK_ORACLE_MANY = 10 };
 
-bool weak_oracle_by_orders(const struct iso_history *history, enum iso_model model);
+bool weak_oracle_by_orders(const struct iso_history *history, enum iso_level level);
 
 /* True if the level is one of those that it knows. */
-bool weak_oracle_knows_visibility(enum iso_model model);
-bool weak_oracle_by_visibility(const struct iso_history *history, enum iso_model model);
+bool weak_oracle_knows_visibility(enum iso_level level);
+bool weak_oracle_by_visibility(const struct iso_history *history, enum iso_level level);
 
 bool weak_oracle_by_versions(const struct iso_history *history);
 

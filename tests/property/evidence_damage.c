@@ -51,10 +51,9 @@ enum { OP, SAW, MEMBERS };
 
 static const char *const member_names[MEMBERS] = {"op", "saw"};
 
-static const enum iso_model models[] = {
-    ISO_MODEL_SI, ISO_MODEL_SER, ISO_MODEL_ADYA_SI, ISO_MODEL_RC,  ISO_MODEL_RA,
-    ISO_MODEL_CC, ISO_MODEL_PC,  ISO_MODEL_PRAM,    ISO_MODEL_RYW, ISO_MODEL_MR,
-    ISO_MODEL_MW, ISO_MODEL_WFR, ISO_MODEL_ADYA_RC, ISO_MODEL_PSI};
+static const enum iso_level models[] = {ISO_SI, ISO_SER, ISO_ADYA_SI, ISO_RC,  ISO_RA,
+                                        ISO_CC, ISO_PC,  ISO_PRAM,    ISO_RYW, ISO_MR,
+                                        ISO_MW, ISO_WFR, ISO_ADYA_RC, ISO_PSI};
 
 enum { LEVELS = sizeof models / sizeof models[0] };
 
@@ -74,14 +73,14 @@ struct run {
     uint32_t node_count;
     char words[WORDS][PLAIN_TEXT + 3];
     uint32_t word_count;
-    bool asked[ISO_MODELS], holds[ISO_MODELS]; /* the truth, where it is asked for */
+    bool asked[ISO_LEVELS], holds[ISO_LEVELS]; /* the truth, where it is asked for */
     bool mixed;                                /* a key is a register and a list: no level holds */
     uint64_t seed;
     uint64_t tried[2][DAMAGES], confirmed[2][DAMAGES]; /* of a reject, of an accept */
     uint64_t unsound, unexpected, evidences[2], foreign, solved;
-    uint64_t of_level[2][ISO_MODELS], damages[ISO_MODELS], confirmed_of[ISO_MODELS],
+    uint64_t of_level[2][ISO_LEVELS], damages[ISO_LEVELS], confirmed_of[ISO_LEVELS],
         members[MEMBERS][2];
-    enum iso_model model; /* the level at hand */
+    enum iso_level level; /* the level at hand */
 };
 
 /* ---- the text as a tree ---- */
@@ -131,9 +130,9 @@ static uint32_t scan(struct run *run, uint32_t at, const char *name)
 /* ---- the truth ---- */
 
 /* What is below SI has an oracle of its own. */
-static bool is_below_si(enum iso_model model)
+static bool is_below_si(enum iso_level level)
 {
-    return iso_model_is_weak(model) || model == ISO_MODEL_PC;
+    return iso_level_is_weak(level) || level == ISO_PC;
 }
 
 /* The truth of the levels below SI can be found out. */
@@ -154,21 +153,21 @@ static void forget_truth(struct run *run)
     }
 }
 
-static bool is_true_at(struct run *run, enum iso_model model)
+static bool is_true_at(struct run *run, enum iso_level level)
 {
-    if (!run->asked[model]) {
-        run->asked[model] = true;
-        run->holds[model] = is_below_si(model)
-                                ? !run->mixed && weak_oracle_by_orders(&run->history, model)
-                                : schedule_oracle_holds(&run->history, model, 0);
+    if (!run->asked[level]) {
+        run->asked[level] = true;
+        run->holds[level] = is_below_si(level)
+                                ? !run->mixed && weak_oracle_by_orders(&run->history, level)
+                                : schedule_oracle_holds(&run->history, level, 0);
     }
-    return run->holds[model];
+    return run->holds[level];
 }
 
-static bool is_known(enum iso_model model)
+static bool is_known(enum iso_level level)
 {
     for (int i = 0; i < LEVELS; i++) {
-        if (models[i] == model)
+        if (models[i] == level)
             return true;
     }
     return false;
@@ -207,10 +206,10 @@ static bool may_be_evidence(const struct run *run, enum damage damage, const cha
     bool order = !strcmp(name, "order"),
          missing = damage == REMOVED || damage == LINE_REMOVED || damage == CUT;
     if (!evidence->accepts)
-        return !missing || iso_model_is_weak(evidence->model);
+        return !missing || iso_level_is_weak(evidence->level);
     if (damage == LINE_DOUBLED || damage == LINES_SWAPPED)
         return evidence->choice_count;
-    bool spare = order && run->history.totals.unknown && iso_model_is_one_event(evidence->model);
+    bool spare = order && run->history.totals.unknown && iso_level_is_one_event(evidence->level);
     if (damage == REPLACED)
         return spare || !strcmp(name, "level") || !strcmp(name, "saw");
     return (order && damage == SWAPPED) || (damage == REMOVED && spare);
@@ -244,16 +243,16 @@ static void try_damage(struct run *run, enum damage damage, const char *name, bo
         return;
     iso_evidence_init(&evidence);
     run->tried[accepts][damage]++;
-    run->damages[run->model]++;
+    run->damages[run->level]++;
     for (int member = 0; member < MEMBERS; member++)
         run->members[member][0] += !strcmp(name, member_names[member]);
     if (is_confirmed(run, run->damaged, length, &evidence)) {
         run->confirmed[accepts][damage]++;
         for (int member = 0; member < MEMBERS; member++)
             run->members[member][1] += !strcmp(name, member_names[member]);
-        run->confirmed_of[run->model]++;
+        run->confirmed_of[run->level]++;
         bool sound =
-            is_known(evidence.model) && is_true_at(run, evidence.model) == evidence.accepts;
+            is_known(evidence.level) && is_true_at(run, evidence.level) == evidence.accepts;
         bool expected = may_be_evidence(run, damage, name, &evidence);
         if (!sound && run->unsound++ < 3)
             complain(run, damage, name, "a verdict that is not true is confirmed", length);
@@ -400,7 +399,7 @@ static void damage_text(struct run *run, bool accepts)
 
 /* Evidence against a history that is violated, held against others that lack an operation of it and
  * hold: neither it nor what damage leaves of it is confirmed. */
-static void damage_foreign(struct run *run, const struct plain_history *plain, enum iso_model model)
+static void damage_foreign(struct run *run, const struct plain_history *plain, enum iso_level level)
 {
     static struct plain_history other;
     struct iso_error error = {.status = ISO_OK};
@@ -415,7 +414,7 @@ static void damage_foreign(struct run *run, const struct plain_history *plain, e
             if (plain_history_build(&other, &run->history, &error) != ISO_OK)
                 continue;
             forget_truth(run);
-            if (!is_true_at(run, model))
+            if (!is_true_at(run, level))
                 continue;
             struct iso_evidence evidence;
             iso_evidence_init(&evidence);
@@ -435,22 +434,21 @@ static enum iso_status judge(struct run *run, const struct iso_polygraph_options
                              struct iso_polygraph_result *result)
 {
     struct iso_error error = {.status = ISO_OK};
-    if (iso_level_judged_by(iso_model_level(options->model), ISO_BY_WEAK))
+    if (iso_level_judged_by(options->level, ISO_BY_WEAK))
         return iso_weak_check(&run->history, options, result, &error);
-    return options->model == ISO_MODEL_PC
-               ? iso_split_check(&run->history, options, result, &error)
-               : iso_polygraph_check(&run->history, options, result, &error);
+    return options->level == ISO_PC ? iso_split_check(&run->history, options, result, &error)
+                                    : iso_polygraph_check(&run->history, options, result, &error);
 }
 
 /* Evidence of the history at hand, in every way damaged. */
 static void damage_evidence(struct run *run, const struct plain_history *plain,
-                            enum iso_model model)
+                            enum iso_level level)
 {
     struct iso_polygraph_options options;
     struct iso_polygraph_result result;
     iso_polygraph_options_init(&options);
     iso_polygraph_result_init(&result);
-    options.model = model;
+    options.level = level;
     /* now and then all is left to the solver, whose proofs are of another kind */
     options.no_saturation = options.no_search = options.no_windows = run->seed / LEVELS % 2 == 0;
     bool judged = judge(run, &options, &result) == ISO_OK;
@@ -463,11 +461,11 @@ static void damage_evidence(struct run *run, const struct plain_history *plain,
         run->node_count = 0;
         for (uint32_t at = 0; at < run->length; at++)
             at = scan(run, at, "");
-        run->of_level[result.evidence.accepts][model]++;
+        run->of_level[result.evidence.accepts][level]++;
         damage_text(run, result.evidence.accepts);
         run->solved += !result.evidence.accepts && result.counters.solver_calls;
         if (!result.evidence.accepts)
-            damage_foreign(run, plain, model);
+            damage_foreign(run, plain, level);
     }
     iso_polygraph_result_release(&result);
 }
@@ -549,26 +547,26 @@ static void make_stale(uint64_t seed, struct plain_history *plain)
 static void run_seed(struct run *run, uint64_t seed)
 {
     struct random_history_options options = random_history_defaults();
-    enum iso_model model = run->model = models[seed % LEVELS];
+    enum iso_level level = run->level = models[seed % LEVELS];
     static struct plain_history plain;
     struct iso_error error = {.status = ISO_OK};
     options.timestamps = false;
     run->seed = seed;
-    if (is_below_si(model) ||
+    if (is_below_si(level) ||
         seed / LEVELS % 2) { /* no more than the oracle of the weak levels takes */
         options.max_transactions = WEAK_ORACLE_TRANSACTIONS;
         options.max_operations = 4;
     }
-    if (is_below_si(model) && seed / LEVELS % 4)
+    if (is_below_si(level) && seed / LEVELS % 4)
         make_stale(seed, &plain);
     else
         random_history(seed, &options, &plain);
     if (plain_history_build(&plain, &run->history, &error) != ISO_OK ||
-        run->history.totals.committed == 0 || (is_below_si(model) && !is_small(run)))
+        run->history.totals.committed == 0 || (is_below_si(level) && !is_small(run)))
         return;
     forget_truth(run);
     collect_words(run);
-    damage_evidence(run, &plain, model);
+    damage_evidence(run, &plain, level);
 }
 
 int main(int argc, char **argv)
@@ -594,11 +592,11 @@ int main(int argc, char **argv)
                    (unsigned long long)run.tried[accepts][damage]);
     }
     for (int i = 0; i < LEVELS; i++) {
-        enum iso_model model = models[i];
+        enum iso_level level = models[i];
         printf("# %s: %llu rejects, %llu accepts, %llu damages, %llu confirmed\n",
-               iso_model_name(model), (unsigned long long)run.of_level[0][model],
-               (unsigned long long)run.of_level[1][model], (unsigned long long)run.damages[model],
-               (unsigned long long)run.confirmed_of[model]);
+               iso_level_name(level), (unsigned long long)run.of_level[0][level],
+               (unsigned long long)run.of_level[1][level], (unsigned long long)run.damages[level],
+               (unsigned long long)run.confirmed_of[level]);
     }
     for (int member = 0; member < MEMBERS; member++)
         printf("# member %s: %llu confirmed of %llu\n", member_names[member],

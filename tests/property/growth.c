@@ -639,7 +639,7 @@ static void judge_polygraph(const struct iso_history *history, enum judge judge,
     struct iso_error error = {0};
     iso_polygraph_options_init(&options);
     iso_polygraph_result_init(&result);
-    options.model = judge == POLYGRAPH_SI || judge == SEARCH_SI ? ISO_MODEL_SI : ISO_MODEL_SER;
+    options.level = judge == POLYGRAPH_SI || judge == SEARCH_SI ? ISO_SI : ISO_SER;
     options.no_advice = judge == SEARCH_SI || judge == SEARCH_SER;
     options.versions_by_commit = judge == GIVEN_VERSIONS;
     options.memory = memory;

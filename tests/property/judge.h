@@ -10,14 +10,14 @@
 enum { JUDGE_UNCONFIRMED = 100 }; /* beside the outcomes */
 
 /* An iso_outcome, or JUDGE_UNCONFIRMED with a reason in `error`. */
-static inline int judge(const struct iso_history *history, enum iso_model model,
+static inline int judge(const struct iso_history *history, enum iso_level level,
                         struct iso_error *error)
 {
     struct iso_polygraph_options options;
     struct iso_polygraph_result result;
     iso_polygraph_options_init(&options);
     iso_polygraph_result_init(&result);
-    options.model = model;
+    options.level = level;
     int said = iso_polygraph_check(history, &options, &result, error) == ISO_OK
                    ? (int)result.outcome
                    : JUDGE_UNCONFIRMED;

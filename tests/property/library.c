@@ -251,13 +251,13 @@ static json_t *ask_polygraph(struct trial *trial, enum iso_level level, struct i
     struct iso_output output;
     iso_polygraph_options_init(&options);
     iso_polygraph_result_init(&result);
-    options.model = level == ISO_SI ? ISO_MODEL_SI : ISO_MODEL_SER;
+    options.level = level == ISO_SI ? ISO_SI : ISO_SER;
     options.max_findings = 1000;
     json_t *said = NULL;
     if (iso_polygraph_check(&trial->history, &options, &result, error) == ISO_OK) {
         struct iso_polygraph_report report = {.history = &trial->history,
                                               .result = &result,
-                                              .model = options.model,
+                                              .level = options.level,
                                               .max_findings = 1000};
         iso_output_to_text(&output, &text);
         iso_report_polygraph_json(&output, &report, 0);

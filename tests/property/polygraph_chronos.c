@@ -20,11 +20,11 @@ struct run {
     uint64_t violated, undecided;
 };
 
-static enum iso_model model_of(const struct run *run)
+static enum iso_level model_of(const struct run *run)
 {
     if (run->level == ISO_SER)
-        return ISO_MODEL_SER;
-    return run->session_order ? ISO_MODEL_SI : ISO_MODEL_ADYA_SI;
+        return ISO_SER;
+    return run->session_order ? ISO_SI : ISO_ADYA_SI;
 }
 
 /* True if chronos said holds and polygraph does not. */
@@ -73,7 +73,7 @@ static bool run_level(struct run *run, unsigned histories, uint64_t seed)
             continue;
         shrink_history(&plain, differs, run);
         printf("not ok - %s: chronos says holds and polygraph does not, seed %llu\n",
-               iso_model_name(model_of(run)), (unsigned long long)seed + i);
+               iso_level_name(model_of(run)), (unsigned long long)seed + i);
         plain_history_print(&plain, stdout, "#   ");
         return false;
     }
@@ -83,7 +83,7 @@ static bool run_level(struct run *run, unsigned histories, uint64_t seed)
         "%s - %s: polygraph holds in all %llu histories in which chronos does (%llu of them with lists), "
         "in %llu more, "
         "and not in %llu; %llu not compared\n",
-        enough ? "ok" : "not ok", iso_model_name(model_of(run)), (unsigned long long)run->hold,
+        enough ? "ok" : "not ok", iso_level_name(model_of(run)), (unsigned long long)run->hold,
         (unsigned long long)run->lists, (unsigned long long)run->unlike,
         (unsigned long long)run->violated, (unsigned long long)run->undecided);
     return enough;

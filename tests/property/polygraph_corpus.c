@@ -30,7 +30,7 @@ static void note_time(double seconds, const char *path, const char *level)
 }
 
 /* What the engine says, "unverified" if its evidence is not confirmed. */
-static const char *judge(const char *path, const char *format, enum iso_model model,
+static const char *judge(const char *path, const char *format, enum iso_level level,
                          const char *name)
 {
     struct iso_history history;
@@ -42,7 +42,7 @@ static const char *judge(const char *path, const char *format, enum iso_model mo
     iso_history_init(&history);
     iso_polygraph_result_init(&result);
     iso_polygraph_options_init(&options);
-    options.model = model;
+    options.level = level;
     options.timeout = 500;
     enum iso_status status = iso_format_guess(path, &guessed, &error);
     if (!strcmp(format, "viper") && guessed == ISO_FORMAT_COBRA)
@@ -54,7 +54,7 @@ static const char *judge(const char *path, const char *format, enum iso_model mo
                iso_history_finish(&history, &error) == ISO_OK) {
         iso_polygraph_check(&history, &options, &result, &error);
         said = iso_outcome_name(result.outcome);
-        note_time(result.counters.seconds_total, name, iso_model_name(model));
+        note_time(result.counters.seconds_total, name, iso_level_name(level));
         if (result.outcome != ISO_IS_UNDECIDED &&
             iso_verify(&history, &result.evidence, &error) != ISO_CONFIRMED)
             said = "unverified";
@@ -84,7 +84,7 @@ int main(int argc, char **argv)
             continue;
         snprintf(path, sizeof path, "%s/%s", corpus, name);
         for (int level = 0; level < 2; level++) {
-            const char *said = judge(path, format, level ? ISO_MODEL_SI : ISO_MODEL_SER, name);
+            const char *said = judge(path, format, level ? ISO_SI : ISO_SER, name);
             bool known = strcmp(expected[level], "-") != 0;
             bool fine = known ? strcmp(said, expected[level]) == 0
                               : strcmp(said, "holds") == 0 || strcmp(said, "violated") == 0;

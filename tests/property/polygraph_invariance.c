@@ -23,7 +23,7 @@
 enum { LEVELS = 2, RELABELLED = ISO_FORMATS, PERMUTED, SPLIT, CHANGES };
 enum { FOLDER = 512, PATH = 768 };
 
-static const enum iso_model levels[LEVELS] = {ISO_MODEL_SER, ISO_MODEL_SI};
+static const enum iso_level levels[LEVELS] = {ISO_SER, ISO_SI};
 
 struct run {
     char folder[FOLDER];

@@ -18,7 +18,7 @@
 #include "tests/support/shrink.h"
 
 struct run {
-    enum iso_model model;
+    enum iso_level level;
     uint64_t seed;
     const char *what; /* is wrong */
     uint64_t minimised, held, transactions, left, checks;
@@ -108,19 +108,19 @@ static bool is_part(const struct iso_history *whole, const struct iso_history *p
 /* ---- and small ---- */
 
 /* Whether what the part keeps is violated. */
-static bool keeps_violation(struct iso_part *part, enum iso_model model)
+static bool keeps_violation(struct iso_part *part, enum iso_level level)
 {
     struct iso_history less;
     struct iso_error error = {.status = ISO_OK};
     iso_history_init(&less);
     iso_part_build(part, &less);
     bool keeps = iso_history_finish(&less, &error) != ISO_OK ||
-                 judge(&less, model, &error) == ISO_IS_VIOLATED;
+                 judge(&less, level, &error) == ISO_IS_VIOLATED;
     iso_history_release(&less);
     return keeps;
 }
 
-static bool loses_a_transaction(const struct iso_history *history, enum iso_model model)
+static bool loses_a_transaction(const struct iso_history *history, enum iso_level level)
 {
     struct iso_part part;
     bool loses = false;
@@ -128,14 +128,14 @@ static bool loses_a_transaction(const struct iso_history *history, enum iso_mode
     for (uint32_t t = 0; t < history->txns.count && !loses; t++) {
         iso_part_reset(&part, true);
         part.transactions[t] = false;
-        loses = keeps_violation(&part, model);
+        loses = keeps_violation(&part, level);
     }
     iso_part_release(&part);
     return loses;
 }
 
 /* A read alone, or all that a transaction writes of a key. */
-static bool loses_an_operation(const struct iso_history *history, enum iso_model model)
+static bool loses_an_operation(const struct iso_history *history, enum iso_level level)
 {
     struct iso_part part;
     bool loses = false;
@@ -149,7 +149,7 @@ static bool loses_an_operation(const struct iso_history *history, enum iso_model
                 part.operations[other] &= !iso_kind_writes(history->ops.kind[o]) ||
                                           !iso_kind_writes(history->ops.kind[other]) ||
                                           history->ops.key[other] != history->ops.key[o];
-            loses = keeps_violation(&part, model);
+            loses = keeps_violation(&part, level);
         }
     }
     iso_part_release(&part);
@@ -168,18 +168,18 @@ static bool check_minimised(struct run *run, const struct iso_history *history,
     run->checks += iso_polygraph_minimise(history, options, iso_polygraph_check, evidence, &small);
     if (iso_history_finish(&small, &error) != ISO_OK)
         bad = wrong(run, "what is left is no history");
-    else if (schedule_oracle_holds(&small, run->model, 0))
+    else if (schedule_oracle_holds(&small, run->level, 0))
         bad = wrong(run, "what is left holds");
     else if (!is_part(history, &small))
         bad = wrong(run, "what is left is no part of the whole");
-    else if (loses_a_transaction(&small, run->model))
+    else if (loses_a_transaction(&small, run->level))
         bad = wrong(run, "a transaction can still go");
-    else if (loses_an_operation(&small, run->model))
+    else if (loses_an_operation(&small, run->level))
         bad = wrong(run, "an operation can still go");
     else if (iso_part_without_initial(&small, &plain) &&
              (iso_history_finish(&plain, &error) != ISO_OK ||
-              judge(&plain, run->model, &error) != ISO_IS_VIOLATED ||
-              schedule_oracle_holds(&plain, run->model, 0)))
+              judge(&plain, run->level, &error) != ISO_IS_VIOLATED ||
+              schedule_oracle_holds(&plain, run->level, 0)))
         bad = wrong(run, "without initial values it holds");
     run->minimised++;
     run->transactions += history->txns.count;
@@ -207,7 +207,7 @@ static bool part_fails(struct run *run, const struct iso_history *history)
     }
     iso_part_build(&part, &less);
     bool bad =
-        iso_history_finish(&less, &error) != ISO_OK || !schedule_oracle_holds(&less, run->model, 0);
+        iso_history_finish(&less, &error) != ISO_OK || !schedule_oracle_holds(&less, run->level, 0);
     run->held++;
     iso_part_release(&part);
     iso_history_release(&less);
@@ -227,7 +227,7 @@ static bool fails(const struct plain_history *plain, void *context)
     iso_history_init(&history);
     iso_polygraph_options_init(&options);
     iso_polygraph_result_init(&result);
-    options.model = run->model;
+    options.level = run->level;
     if (plain_history_build(plain, &history, &error) == ISO_OK && history.totals.committed &&
         iso_polygraph_check(&history, &options, &result, &error) == ISO_OK) {
         if (result.outcome == ISO_IS_VIOLATED)
@@ -240,10 +240,10 @@ static bool fails(const struct plain_history *plain, void *context)
     return bad;
 }
 
-static bool run_level(enum iso_model model, unsigned histories, uint64_t seed)
+static bool run_level(enum iso_level level, unsigned histories, uint64_t seed)
 {
     struct random_history_options options = random_history_defaults();
-    struct run run = {.model = model};
+    struct run run = {.level = level};
     static struct plain_history plain;
     options.timestamps = false;
     for (unsigned i = 0; i < histories; i++) {
@@ -252,7 +252,7 @@ static bool run_level(enum iso_model model, unsigned histories, uint64_t seed)
             continue;
         shrink_history(&plain, fails, &run);
         fails(&plain, &run);
-        printf("not ok - %s: %s, seed %llu\n", iso_model_name(model), run.what,
+        printf("not ok - %s: %s, seed %llu\n", iso_level_name(level), run.what,
                (unsigned long long)run.seed);
         plain_history_print(&plain, stdout, "#   ");
         return false;
@@ -261,7 +261,7 @@ static bool run_level(enum iso_model model, unsigned histories, uint64_t seed)
     printf(
         "%s - %s: %llu histories minimised, of %.1f transactions %.1f left, %.1f checks each; %llu parts "
         "hold\n",
-        enough ? "ok" : "not ok", iso_model_name(model), (unsigned long long)run.minimised,
+        enough ? "ok" : "not ok", iso_level_name(level), (unsigned long long)run.minimised,
         (double)run.transactions / (double)(run.minimised + !run.minimised),
         (double)run.left / (double)(run.minimised + !run.minimised),
         (double)run.checks / (double)(run.minimised + !run.minimised),
@@ -271,7 +271,7 @@ static bool run_level(enum iso_model model, unsigned histories, uint64_t seed)
 
 int main(int argc, char **argv)
 {
-    static const enum iso_model models[] = {ISO_MODEL_SER, ISO_MODEL_SI, ISO_MODEL_ADYA_SI};
+    static const enum iso_level models[] = {ISO_SER, ISO_SI, ISO_ADYA_SI};
     uint64_t number = 1500, seed = 1;
     const struct argument known[] = {
         {"--histories", .number = &number}, {"--seed", .number = &seed}, {0}};

@@ -278,14 +278,14 @@ static const char *compare(const struct plan *plan, const struct iso_polygraph_o
     iso_polygraph_result_init(&result);
     if (iso_polygraph_check(&history, options, &result, &error) != ISO_OK) {
         tally->refused++;
-        if (!iso_model_needs_times(options->model) || (history.txns.begun && history.txns.ended))
+        if (!iso_level_needs_times(options->level) || (history.txns.begun && history.txns.ended))
             wrong = "refused although nothing is missing";
     } else if (result.outcome == ISO_IS_UNDECIDED) {
         tally->empty++;
         if (history.totals.committed)
             wrong = result.reason ? result.reason : "undecided without a reason";
     } else {
-        bool holds = schedule_oracle_holds(&history, options->model, options->drift);
+        bool holds = schedule_oracle_holds(&history, options->level, options->drift);
         *(holds ? &tally->holds : &tally->violated) += 1;
         tally->by_graph += result.cycles != 0;
         tally->by_solver += result.counters.solver_calls != 0;
@@ -372,13 +372,13 @@ static bool is_part(enum way way)
     return way != ROUTE && way != LISTS;
 }
 
-static bool check_level(enum iso_model model, unsigned count, uint64_t seed, enum way way,
+static bool check_level(enum iso_level level, unsigned count, uint64_t seed, enum way way,
                         int number)
 {
     struct iso_polygraph_options options;
     struct tally tally = {0};
     iso_polygraph_options_init(&options);
-    options.model = model;
+    options.level = level;
     options.no_search = is_part(way) && way != SEARCH;
     options.no_windows = way == SOLVER || way == SEARCH;
     options.no_schedule = way == LOOKAHEAD;
@@ -398,7 +398,7 @@ static bool check_level(enum iso_model model, unsigned count, uint64_t seed, enu
             continue;
         shrink(&plan, &options);
         wrong = compare(&plan, &options, &tally);
-        printf("not ok %d - %s%s\n# history %u of seed %llu: %s\n", number, iso_model_name(model),
+        printf("not ok %d - %s%s\n# history %u of seed %llu: %s\n", number, iso_level_name(level),
                names_of_ways[way], i, (unsigned long long)seed, wrong);
         print_plan(&plan);
         return false;
@@ -406,15 +406,15 @@ static bool check_level(enum iso_model model, unsigned count, uint64_t seed, enu
     printf(
         "ok %d - %s%s: %u histories\n# %u hold, %u violated (%u by a graph, %u lemmas), %u without a committed transaction, "
         "%u with the solver\n",
-        number, iso_model_name(model), names_of_ways[way], count, tally.holds, tally.violated,
+        number, iso_level_name(level), names_of_ways[way], count, tally.holds, tally.violated,
         tally.by_graph, tally.lemmas, tally.empty, tally.by_solver);
     return true;
 }
 
 /* pc is polygraph's through split histories: weak_oracle.c has it. */
-static bool is_ours(enum iso_model model)
+static bool is_ours(enum iso_level level)
 {
-    return iso_level_judged_by(iso_model_level(model), ISO_BY_POLYGRAPH) && model != ISO_MODEL_PC;
+    return iso_level_judged_by(level, ISO_BY_POLYGRAPH) && level != ISO_PC;
 }
 
 int main(int argc, char **argv)
@@ -431,13 +431,13 @@ int main(int argc, char **argv)
     int number = 0;
     int first = only < WAYS ? (int)only : 0, end = only < WAYS ? first + 1 : WAYS;
     int models = 0;
-    for (int model = 0; model < ISO_MODELS; model++)
-        models += is_ours((enum iso_model)model);
+    for (int level = 0; level < ISO_LEVELS; level++)
+        models += is_ours((enum iso_level)level);
     printf("1..%d\n", (end - first) * models);
     for (int way = first; way < end; way++) {
-        for (int model = 0; model < ISO_MODELS; model++) {
-            if (is_ours((enum iso_model)model))
-                fine &= check_level((enum iso_model)model, count,
+        for (int level = 0; level < ISO_LEVELS; level++) {
+            if (is_ours((enum iso_level)level))
+                fine &= check_level((enum iso_level)level, count,
                                     is_part((enum way)way) ? seed + count : seed, (enum way)way,
                                     ++number);
         }

@@ -306,7 +306,7 @@ static int judge_story(const struct story *story, struct counts *counts)
     build(story, &history);
     iso_polygraph_options_init(&options);
     iso_polygraph_result_init(&result);
-    options.model = ISO_MODEL_SER;
+    options.level = ISO_SER;
     options.versions_by_commit = true;
     int said = UNCONFIRMED;
     if (iso_history_finish(&history, &error) == ISO_OK &&

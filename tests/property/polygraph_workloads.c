@@ -12,7 +12,7 @@
 #include "verify/verify.h"
 
 /* NULL if all is well. */
-static const char *judge(const struct blackbox_workload *workload, enum iso_model model)
+static const char *judge(const struct blackbox_workload *workload, enum iso_level level)
 {
     struct iso_history history;
     struct iso_error error = {0};
@@ -22,11 +22,11 @@ static const char *judge(const struct blackbox_workload *workload, enum iso_mode
     iso_history_init(&history);
     iso_polygraph_options_init(&options);
     iso_polygraph_result_init(&result);
-    options.model = model;
+    options.level = level;
     options.no_advice = true; /* these histories come in the order of their commits */
-    bool must_hold = workload->serial || !iso_model_is_serial(model);
+    bool must_hold = workload->serial || !iso_level_is_serial(level);
     /* Without sessions, few values on few keys can take forever. */
-    bool must_decide = must_hold && model != ISO_MODEL_ADYA_SI;
+    bool must_decide = must_hold && level != ISO_ADYA_SI;
     options.timeout = must_decide ? 500 : 1;
     if (!blackbox_workload_make(workload, &history) ||
         iso_history_finish(&history, &error) != ISO_OK)
@@ -47,7 +47,7 @@ static const char *judge(const struct blackbox_workload *workload, enum iso_mode
 int main(int argc, char **argv)
 {
     static const char *const names[] = {"blindw", "bl", "rh", "wh", "hd", "rmw"};
-    static const enum iso_model models[] = {ISO_MODEL_SER, ISO_MODEL_SI, ISO_MODEL_ADYA_SI};
+    static const enum iso_level models[] = {ISO_SER, ISO_SI, ISO_ADYA_SI};
     uint64_t asked = 4, seed = 1;
     const struct argument known[] = {
         {"--rounds", .number = &asked}, {"--seed", .number = &seed}, {0}};
@@ -69,7 +69,7 @@ int main(int argc, char **argv)
                 const char *wrong = judge(&workload, models[m]);
                 fine &= !wrong;
                 printf("%s %u - %s at %s, %u transactions%s%s\n", wrong ? "not ok" : "ok", ++number,
-                       names[name], iso_model_name(models[m]), workload.transactions,
+                       names[name], iso_level_name(models[m]), workload.transactions,
                        wrong ? ": " : "", wrong ? wrong : "");
             }
         }

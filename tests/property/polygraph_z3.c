@@ -226,7 +226,7 @@ static void make(struct iso_history *history, uint64_t seed)
 
 /* ---- comparing ---- */
 
-static const enum iso_model models[] = {ISO_MODEL_SER, ISO_MODEL_SI, ISO_MODEL_ADYA_SI};
+static const enum iso_level models[] = {ISO_SER, ISO_SI, ISO_ADYA_SI};
 
 static int ask_all(FILE *file, int *said, unsigned histories, uint64_t seed)
 {
@@ -234,15 +234,15 @@ static int ask_all(FILE *file, int *said, unsigned histories, uint64_t seed)
     for (unsigned i = 0; i < histories; i++) {
         struct iso_history history;
         struct iso_error error = {.status = ISO_OK};
-        enum iso_model model = models[i % 3];
-        struct question question = {&history, iso_model_is_serial(model),
-                                    iso_model_keeps_sessions(model), file};
+        enum iso_level level = models[i % 3];
+        struct question question = {&history, iso_level_is_serial(level),
+                                    iso_level_keeps_sessions(level), file};
         iso_history_init(&history);
         make(&history, seed + i);
-        said[i] = judge(&history, model, &error);
+        said[i] = judge(&history, level, &error);
         wrong += said[i] == JUDGE_UNCONFIRMED;
         if (said[i] == JUDGE_UNCONFIRMED)
-            printf("not ok - history %u at %s: %s\n", i, iso_model_name(model), error.text);
+            printf("not ok - history %u at %s: %s\n", i, iso_level_name(level), error.text);
         ask(&question);
         iso_history_release(&history);
     }
@@ -265,7 +265,7 @@ static int compare_all(FILE *answers, const int *said, unsigned histories)
         count[violated] += holds || violated;
         if ((holds && said[i] == ISO_IS_VIOLATED) || (violated && said[i] == ISO_HOLDS)) {
             printf("not ok - history %u at %s: polygraph %s, z3 %s", i,
-                   iso_model_name(models[i % 3]), judge_name(said[i]), line);
+                   iso_level_name(models[i % 3]), judge_name(said[i]), line);
             wrong++;
         }
     }

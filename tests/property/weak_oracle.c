@@ -210,7 +210,7 @@ struct tally {
     unsigned holds, violated, undecided, empty, lemmas, searched, refuted;
 };
 
-static const char *judge(const struct iso_history *history, enum iso_model model,
+static const char *judge(const struct iso_history *history, enum iso_level level,
                          enum iso_outcome *outcome, struct tally *tally)
 {
     static char wrong[1200];
@@ -218,10 +218,10 @@ static const char *judge(const struct iso_history *history, enum iso_model model
     struct iso_polygraph_result result;
     struct iso_error error = {0};
     iso_polygraph_options_init(&options);
-    options.model = model;
+    options.level = level;
     iso_polygraph_result_init(&result);
     wrong[0] = 0;
-    enum iso_status status = iso_level_judged_by(iso_model_level(model), ISO_BY_WEAK)
+    enum iso_status status = iso_level_judged_by(level, ISO_BY_WEAK)
                                  ? iso_weak_check(history, &options, &result, &error)
                                  : iso_split_check(history, &options, &result, &error);
     if (status != ISO_OK)
@@ -245,7 +245,7 @@ static const char *judge(const struct iso_history *history, enum iso_model model
 }
 
 /* What is wrong with the verdict on a plan; NULL: nothing. */
-static const char *compare(const struct plan *plan, enum iso_model model, struct tally *tally)
+static const char *compare(const struct plan *plan, enum iso_level level, struct tally *tally)
 {
     static char wrong[1400];
     struct iso_history history;
@@ -257,26 +257,25 @@ static const char *compare(const struct plan *plan, enum iso_model model, struct
         iso_history_release(&history);
         return NULL;
     }
-    const char *found = judge(&history, model, &outcome, tally);
+    const char *found = judge(&history, level, &outcome, tally);
     bool is_many = history.txns.count > FEW;
     bool by_orders =
-             is_many ? weak_oracle_by_versions(&history) : weak_oracle_by_orders(&history, model),
+             is_many ? weak_oracle_by_versions(&history) : weak_oracle_by_orders(&history, level),
          decided = outcome != ISO_IS_UNDECIDED;
     if (found)
         snprintf(wrong, sizeof wrong, "%s", found);
     else if (decided && by_orders != (outcome == ISO_HOLDS))
         snprintf(wrong, sizeof wrong, "the engine says %s, every order tried says %s",
                  iso_outcome_name(outcome), by_orders ? "holds" : "violated");
-    else if (weak_oracle_knows_visibility(model) && history.txns.count <= 5 &&
-             weak_oracle_by_visibility(&history, model) != by_orders)
+    else if (weak_oracle_knows_visibility(level) && history.txns.count <= 5 &&
+             weak_oracle_by_visibility(&history, level) != by_orders)
         snprintf(wrong, sizeof wrong,
                  "every order tried says %s, every visibility tried says the opposite",
                  by_orders ? "holds" : "violated");
-    for (int weak = 0; weak < ISO_MODELS && !wrong[0] && by_orders && !is_many; weak++) {
+    for (int weak = 0; weak < ISO_LEVELS && !wrong[0] && by_orders && !is_many; weak++) {
         enum iso_level level = (enum iso_level)weak;
-        if (iso_level_judged_by(level, ISO_BY_WEAK) &&
-            iso_level_implies(iso_model_level(model), level) &&
-            !weak_oracle_by_orders(&history, (enum iso_model)weak))
+        if (iso_level_judged_by(level, ISO_BY_WEAK) && iso_level_implies(level, level) &&
+            !weak_oracle_by_orders(&history, (enum iso_level)weak))
             snprintf(wrong, sizeof wrong, "it holds, and %s, which it implies, does not",
                      iso_level_name(level));
     }
@@ -285,7 +284,7 @@ static const char *compare(const struct plan *plan, enum iso_model model, struct
     other.backwards = true;
     struct tally none = {0};
     if (!wrong[0] && build(&other, &history)) {
-        found = judge(&history, model, &again, &none);
+        found = judge(&history, level, &again, &none);
         if (found || again != outcome)
             snprintf(wrong, sizeof wrong, "with other names, from back to front: %s",
                      found ? found : iso_outcome_name(again));
@@ -296,7 +295,7 @@ static const char *compare(const struct plan *plan, enum iso_model model, struct
 
 /* ---- printing and shrinking ---- */
 
-static void shrink(struct plan *plan, enum iso_model model)
+static void shrink(struct plan *plan, enum iso_level level)
 {
     struct tally tally = {0};
     for (bool smaller = true; smaller;) {
@@ -306,14 +305,14 @@ static void shrink(struct plan *plan, enum iso_model model)
             memmove(&other.transactions[t], &other.transactions[t + 1],
                     (size_t)(TRANSACTIONS - t - 1) * sizeof *other.transactions);
             other.count--;
-            smaller = other.count && compare(&other, model, &tally);
+            smaller = other.count && compare(&other, level, &tally);
             for (int o = 0; o < plan->transactions[t].count && !smaller; o++) {
                 other = *plan;
                 struct transaction *transaction = &other.transactions[t];
                 memmove(&transaction->operations[o], &transaction->operations[o + 1],
                         (size_t)(OPERATIONS - o - 1) * sizeof *transaction->operations);
                 transaction->count--;
-                smaller = compare(&other, model, &tally);
+                smaller = compare(&other, level, &tally);
             }
             if (smaller)
                 *plan = other;
@@ -348,7 +347,7 @@ static const char *kind_name(bool repeats, bool many)
                      : "";
 }
 
-static bool check_level(enum iso_model model, bool repeats, bool many, unsigned count,
+static bool check_level(enum iso_level level, bool repeats, bool many, unsigned count,
                         uint64_t seed, int number)
 {
     struct tally tally = {0};
@@ -356,27 +355,27 @@ static bool check_level(enum iso_model model, bool repeats, bool many, unsigned 
         struct plan plan;
         random_state = (seed + i) * 0x9e3779b97f4a7c15u + 1;
         make_plan(&plan, repeats, many);
-        if (!compare(&plan, model, &tally))
+        if (!compare(&plan, level, &tally))
             continue;
-        shrink(&plan, model);
-        const char *wrong = compare(&plan, model, &tally);
-        printf("not ok %d - %s%s\n# history %u of seed %llu: %s\n", number, iso_model_name(model),
+        shrink(&plan, level);
+        const char *wrong = compare(&plan, level, &tally);
+        printf("not ok %d - %s%s\n# history %u of seed %llu: %s\n", number, iso_level_name(level),
                kind_name(repeats, many), i, (unsigned long long)seed, wrong ? wrong : "?");
         print_plan(&plan);
         return false;
     }
     printf(
         "ok %d - %s%s: %u histories\n# %u hold, %u violated (%u lemmas), %u undecided, %u without a committed transaction; the solver was asked of %u, and refuted %u\n",
-        number, iso_model_name(model), kind_name(repeats, many), count, tally.holds, tally.violated,
+        number, iso_level_name(level), kind_name(repeats, many), count, tally.holds, tally.violated,
         tally.lemmas, tally.undecided, tally.empty, tally.searched, tally.refuted);
     fflush(stdout);
     return true;
 }
 
 /* The levels of this program: those of weak, and pc. */
-static bool is_ours(enum iso_model model, const char *only)
+static bool is_ours(enum iso_level level, const char *only)
 {
-    enum iso_level level = iso_model_level(model);
+    enum iso_level level = level;
     return (level == ISO_PC || iso_level_judged_by(level, ISO_BY_WEAK)) &&
            (!only || !strcmp(only, iso_level_name(level)));
 }
@@ -393,19 +392,19 @@ int main(int argc, char **argv)
         return 2;
     bool fine = true;
     int number = 0, levels = 0;
-    for (int model = 0; model < ISO_MODELS; model++)
-        levels += is_ours((enum iso_model)model, level);
-    bool psi = is_ours(ISO_MODEL_PSI, level);
+    for (int level = 0; level < ISO_LEVELS; level++)
+        levels += is_ours((enum iso_level)level, level);
+    bool psi = is_ours(ISO_PSI, level);
     printf("1..%d\n", 2 * levels + 2 * psi);
     for (int repeats = 0; repeats < 2; repeats++) {
-        for (int model = 0; model < ISO_MODELS; model++) {
-            if (is_ours((enum iso_model)model, level))
-                fine &= check_level((enum iso_model)model, repeats, false, (unsigned)histories,
-                                    seed + (uint64_t)model * histories, ++number);
+        for (int level = 0; level < ISO_LEVELS; level++) {
+            if (is_ours((enum iso_level)level, level))
+                fine &= check_level((enum iso_level)level, repeats, false, (unsigned)histories,
+                                    seed + (uint64_t)level * histories, ++number);
         }
         if (psi)
-            fine &= check_level(ISO_MODEL_PSI, repeats, true, (unsigned)histories / 8 + 1,
-                                seed + (uint64_t)ISO_MODELS * histories, ++number);
+            fine &= check_level(ISO_PSI, repeats, true, (unsigned)histories / 8 + 1,
+                                seed + (uint64_t)ISO_LEVELS * histories, ++number);
     }
     return !fine;
 }

@@ -89,7 +89,7 @@ static void complete_options(struct app_check *check)
     struct iso_judge_options *judge = &check->judge;
     judge->times.session_order = !check->no_session_order;
     judge->times.threads = cli_threads(check->load.threads);
-    judge->order.model = app_check_asks_levels(check) ? ISO_MODEL_SI : (enum iso_model)check->level;
+    judge->order.level = app_check_asks_levels(check) ? ISO_SI : (enum iso_level)check->level;
     judge->order.timeout = (double)check->timeout / 1000;
     judge->order.memory_in_use = cli_memory_in_use;
     judge->order.max_findings = judge->times.max_violations;

@@ -49,7 +49,7 @@ static void take_answer(void *context, enum iso_level level, const struct iso_ju
     const struct iso_judge_options *options = context;
     struct iso_polygraph_report report = {.history = judgement->history,
                                           .result = &judgement->result,
-                                          .model = judgement->order.model,
+                                          .level = judgement->order.level,
                                           .max_findings = options->order.max_findings};
     (void)level;
     if (judgement->is_of_order && judgement->outcome == ISO_IS_VIOLATED)

@@ -25,7 +25,7 @@ enum iso_status app_check_report(struct app *app, const struct app_check *check,
 {
     struct iso_polygraph_report report = {.history = history,
                                           .result = &judgement->result,
-                                          .model = judgement->order.model,
+                                          .level = judgement->order.level,
                                           .max_findings = judgement->order.max_findings,
                                           .as_si =
                                               judgement->has_verdict ? &judgement->verdict : NULL,

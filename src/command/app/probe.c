@@ -156,7 +156,7 @@ static enum iso_status check_wishes(struct app *app, struct probe *probe,
     judge->times.threads = cli_threads(probe->check.load.threads);
     judge->times.max_violations = probe->explained;
     judge->order.max_findings = LISTED_FINDINGS;
-    judge->order.model = asks_levels ? ISO_MODEL_SI : (enum iso_model)probe->check.level;
+    judge->order.level = asks_levels ? ISO_SI : (enum iso_level)probe->check.level;
     judge->order.timeout = SEARCH_SECONDS;
     judge->order.memory_in_use = cli_memory_in_use;
     probe->check.load.quiet = probe->quiet;

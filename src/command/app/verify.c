@@ -41,7 +41,7 @@ static enum iso_status confirm_evidence(struct app *app, const struct app_load *
             iso_verify(&history, &evidence, &app->error) == ISO_CONFIRMED ? ISO_OK : ISO_VIOLATED;
     if (status == ISO_OK) {
         iso_output_format(&app->out, "confirmed: %s at %s\n",
-                          evidence.accepts ? "holds" : "violated", iso_model_name(evidence.model));
+                          evidence.accepts ? "holds" : "violated", iso_level_name(evidence.level));
     } else if (status == ISO_VIOLATED) {
         iso_output_format(&app->out, "not confirmed: %s\n", app->error.text);
         app->error.status = ISO_OK;

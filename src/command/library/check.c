@@ -36,7 +36,7 @@ static void write_json(struct iso_check *check, struct iso_judgement *judgement,
     if (judgement->is_of_order) {
         struct iso_polygraph_report report = {.history = judgement->history,
                                               .result = &judgement->result,
-                                              .model = judgement->order.model,
+                                              .level = judgement->order.level,
                                               .max_findings = listed,
                                               .as_si = judgement->has_verdict ? &judgement->verdict
                                                                               : NULL,
@@ -132,8 +132,8 @@ static struct iso_check *judge(struct iso_transactions *transactions,
         check->reason = judgement.outcome == ISO_IS_UNDECIDED ? judgement.reason : NULL;
         check->violations = iso_judgement_violations(&judgement);
         write_json(check, &judgement, settings.order.max_findings, transactions->repeats, started);
-        read_reports(check, iso_model_name(judgement.has_result ? judgement.order.model
-                                                                : settings.order.model));
+        read_reports(check, iso_level_name(judgement.has_result ? judgement.order.level
+                                                                : settings.order.level));
     }
     iso_judgement_release(&judgement);
     return check;

@@ -190,7 +190,7 @@ struct iso_judge_options library_judge_options(const struct iso_options *options
     judge.engine = (enum iso_judge_engine)options->engine;
     judge.times.session_order = !options->no_session_order;
     judge.times.threads = library_threads(options);
-    judge.order.model = (enum iso_model)options->level;
+    judge.order.level = (enum iso_level)options->level;
     judge.order.timeout = (double)options->timeout_ms / 1000;
     judge.order.memory = options->memory;
     judge.order.max_findings = judge.times.max_violations;

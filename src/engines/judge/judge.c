@@ -18,7 +18,7 @@ void iso_judge_options_init(struct iso_judge_options *options)
         .times = {
             .session_order = true, .threads = 1, .max_violations = 1000, .max_per_key = 1000}};
     iso_polygraph_options_init(&options->order);
-    options->order.model = ISO_MODEL_SI;
+    options->order.level = ISO_SI;
 }
 
 /* Without the binlog's order such a snapshot stands nowhere. */
@@ -64,7 +64,7 @@ enum iso_status iso_judge_finish(struct iso_history *history, uint64_t *repeats,
 static bool seeks_order(const struct iso_judge_options *options, const struct iso_history *history)
 {
     bool placed = history->clock != ISO_CLOCK_NONE && history->totals.without_cts == ISO_NONE;
-    return options->engine == ISO_JUDGE_AUTO && options->order.model == ISO_MODEL_SER && placed &&
+    return options->engine == ISO_JUDGE_AUTO && options->order.level == ISO_SER && placed &&
            (history->txns.snapshot || history->txns.xid || history->totals.without_sts != ISO_NONE);
 }
 
@@ -75,7 +75,7 @@ static bool timestamps_judge(const struct iso_judge_options *options,
     if (options->engine != ISO_JUDGE_AUTO)
         return options->engine != ISO_JUDGE_POLYGRAPH;
     /* For a guarantee any order is sought: start timestamps say nothing of it. */
-    enum iso_level level = iso_model_level(options->order.model);
+    enum iso_level level = options->order.level;
     bool by_order = level != ISO_RC && iso_level_judged_by(level, ISO_BY_WEAK);
     return iso_level_judged_by(level, ISO_BY_CHRONOS) && !by_order &&
            history->totals.without_sts == ISO_NONE && history->totals.without_cts == ISO_NONE;
@@ -99,7 +99,7 @@ enum iso_status iso_judge_check_options(const struct iso_judge_options *options,
               [ISO_JUDGE_CHRONOS] = {ISO_BY_CHRONOS, "chronos"},
               [ISO_JUDGE_AION] = {ISO_BY_AION, "aion"},
               [ISO_JUDGE_POLYGRAPH] = {ISO_BY_ANY_ORDER, "polygraph"}};
-    enum iso_level level = iso_model_level(options->order.model);
+    enum iso_level level = options->order.level;
     assert((size_t)options->engine < sizeof by / sizeof *by);
     if (iso_level_check(level, by[options->engine].engines, by[options->engine].name, "--level",
                         error) != ISO_OK)
@@ -171,10 +171,10 @@ enum iso_status iso_judge_any_order(const struct iso_history *finished,
                                     struct iso_polygraph_result *result, struct iso_error *error)
 {
     assert(finished->finished);
-    if (iso_level_judged_by(iso_model_level(options->model), ISO_BY_WEAK))
+    if (iso_level_judged_by(options->level, ISO_BY_WEAK))
         return iso_weak_check(finished, options, result, error);
-    return options->model == ISO_MODEL_PC ? iso_split_check(finished, options, result, error)
-                                          : iso_polygraph_check(finished, options, result, error);
+    return options->level == ISO_PC ? iso_split_check(finished, options, result, error)
+                                    : iso_polygraph_check(finished, options, result, error);
 }
 
 /* An order of the transactions says nothing of reads that were left out of it. */
@@ -214,17 +214,17 @@ static enum iso_status ask_polygraph(const struct iso_judge_options *options,
     bool sessions = options->times.session_order;
     *order = options->order;
     order->versions_by_commit = versions_by_commit;
-    if (!sessions && order->model == ISO_MODEL_SI)
-        order->model = ISO_MODEL_ADYA_SI;
-    if (!sessions && order->model != ISO_MODEL_ADYA_SI)
+    if (!sessions && order->level == ISO_SI)
+        order->level = ISO_ADYA_SI;
+    if (!sessions && order->level != ISO_ADYA_SI)
         return iso_error_set(
             error, ISO_BAD_INPUT,
             "--no-session-order: polygraph has snapshot isolation without it (--level adya-si), not %s",
-            iso_model_name(order->model));
+            iso_level_name(order->level));
     judgement->has_result = true;
     iso_polygraph_result_init(&judgement->result);
     if (judgement->history->streamed.writer != ISO_NONE) {
-        judgement->result.evidence.model = order->model;
+        judgement->result.evidence.level = order->level;
         judgement->result.outcome = ISO_IS_UNDECIDED;
         judgement->result.reason = iso_unjudged_name(ISO_UNJUDGED_NO_STREAM);
         return ISO_OK;
@@ -306,14 +306,14 @@ enum iso_status iso_judge(const struct iso_history *finished,
     case ISO_JUDGE_BOTH:
         return seek_order(options, judgement, error);
     case ISO_JUDGE_ORDER:
-        if (iso_level_check(iso_model_level(options->order.model), ISO_BY_ANY_ORDER,
-                            "a history without timestamps", "--level", error) != ISO_OK)
+        if (iso_level_check(options->order.level, ISO_BY_ANY_ORDER, "a history without timestamps",
+                            "--level", error) != ISO_OK)
             return error->status;
         return judge_order(options, false, judgement, error);
     case ISO_JUDGE_TIMES:
         break;
     }
-    times.level = iso_model_level(options->order.model);
+    times.level = options->order.level;
     times.overlaps = false;
     return judge_times(options, times, judgement, error) == ISO_OK
                ? report_any_order(options, judgement, error)

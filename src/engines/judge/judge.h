@@ -18,8 +18,8 @@ enum iso_judge_engine { ISO_JUDGE_AUTO, ISO_JUDGE_CHRONOS, ISO_JUDGE_AION, ISO_J
 
 struct iso_judge_options {
     enum iso_judge_engine engine;
-    struct iso_check_options times; /* `level` and `overlaps` follow from the model */
-    /* `model` is the level that is asked for; `versions_by_commit` follows */
+    struct iso_check_options times; /* `level` and `overlaps` follow from `order.level` */
+    /* `level` is the one that is asked for; `versions_by_commit` follows */
     struct iso_polygraph_options order;
     bool allow_unjudged;
     bool any_order; /* when timestamps say violated, polygraph says which it is */

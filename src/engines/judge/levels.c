@@ -38,7 +38,7 @@ static enum iso_status ask(const struct iso_history *history,
 {
     struct iso_judgement judgement;
     struct iso_judge_options asked = *options;
-    asked.order.model = (enum iso_model)level;
+    asked.order.level = (enum iso_level)level;
     if (level == ISO_PC || level == ISO_PSI)
         set_budget(level == ISO_PC ? budgets->pc : budgets->psi, &asked.order);
     if (iso_judge(history, &asked, &judgement, error) == ISO_OK) {

@@ -269,7 +269,7 @@ static void take_evidence(const struct split *split, struct iso_polygraph_result
     struct iso_evidence whole;
     const struct iso_evidence *of_halves = &result->evidence;
     iso_evidence_init(&whole);
-    whole.model = ISO_MODEL_PC;
+    whole.level = ISO_PC;
     whole.accepts = of_halves->accepts;
     take_order(split, of_halves, &whole);
     uint32_t shown = ISO_NONE;
@@ -290,12 +290,12 @@ enum iso_status iso_split_check(const struct iso_history *history,
                                 const struct iso_polygraph_options *options,
                                 struct iso_polygraph_result *result, struct iso_error *error)
 {
-    assert(options->model == ISO_MODEL_PC);
+    assert(options->level == ISO_PC);
     struct split split = {.history = history};
     struct iso_polygraph_options asked = *options;
     if (iso_weak_findings(history, options, result) || history->totals.committed == 0)
         return ISO_OK;
-    asked.model = ISO_MODEL_SER;
+    asked.level = ISO_SER;
     iso_history_init(&split.halves);
     enum iso_status status = split_history(&split, !options->no_advice, error);
     if (status == ISO_OK)

@@ -7,7 +7,7 @@
 
 #include "verdict/polygraph.h"
 
-/* As iso_polygraph_check; options->model is ISO_MODEL_PC. */
+/* As iso_polygraph_check; options->level is ISO_PC. */
 enum iso_status iso_split_check(const struct iso_history *history,
                                 const struct iso_polygraph_options *options,
                                 struct iso_polygraph_result *result, struct iso_error *error);

@@ -303,14 +303,14 @@ enum iso_status iso_polygraph_check(const struct iso_history *history,
                             .saturation = {.empty_read = ISO_NONE},
                             .candidates = {.listed_at = ISO_NONE},
                             .budget = budget_from(options, start),
-                            .serial = iso_model_is_serial(options->model)};
-    result->evidence.model = options->model;
+                            .serial = iso_level_is_serial(options->level)};
+    result->evidence.level = options->level;
     result->evidence.versions_by_commit = options->versions_by_commit;
-    result->evidence.drift = iso_model_needs_times(options->model) ? options->drift : 0;
-    if (iso_model_needs_times(options->model) && (!history->txns.begun || !history->txns.ended))
+    result->evidence.drift = iso_level_needs_times(options->level) ? options->drift : 0;
+    if (iso_level_needs_times(options->level) && (!history->txns.begun || !history->txns.ended))
         return iso_error_set(error, ISO_BAD_INPUT,
                              "level %s needs the clients' clocks (begin and end of transactions)",
-                             iso_model_name(options->model));
+                             iso_level_name(options->level));
     if (history->totals.committed == 0)
         conclude_undecided(&engine, "nothing-judged");
     else

@@ -204,7 +204,7 @@ static void list_lengths(struct advice *advice)
 
 bool suggestion_decides(struct engine *engine)
 {
-    if (engine->options->no_advice || iso_model_needs_times(engine->options->model) ||
+    if (engine->options->no_advice || iso_level_needs_times(engine->options->level) ||
         !lists_agree(engine))
         return false;
     struct advice advice = {

@@ -384,7 +384,7 @@ void problem_undecided(struct iso_polygraph_result *result,
     result->outcome = ISO_IS_UNDECIDED;
     result->reason = reason;
     iso_evidence_release(evidence);
-    evidence->model = options->model;
+    evidence->level = options->level;
     evidence->drift = options->drift;
     evidence->versions_by_commit = options->versions_by_commit;
     result->cycle_lemma = ISO_NONE;

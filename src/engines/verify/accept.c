@@ -113,7 +113,7 @@ static enum iso_verification replay_begin(struct replay *replay, uint32_t t)
     if (replay->state[t] != NOT_BEGUN)
         return refuse_order(replay, t, "a transaction begins twice");
     replay->state[t] = BEGUN;
-    if (iso_model_keeps_sessions(replay->evidence->model) && replay->before[t] != ISO_NONE &&
+    if (iso_level_keeps_sessions(replay->evidence->level) && replay->before[t] != ISO_NONE &&
         replay->state[replay->before[t]] != DONE)
         return refuse_order(replay, t,
                             "a transaction begins before its session's previous one has committed");
@@ -124,7 +124,7 @@ static enum iso_verification replay_begin(struct replay *replay, uint32_t t)
         if (!iso_kind_writes(history->ops.kind[o]))
             continue;
         if (replay->busy[key] != ISO_NONE && replay->busy[key] != t &&
-            replay->evidence->model != ISO_MODEL_PC)
+            replay->evidence->level != ISO_PC)
             return refuse_order(replay, t, "two writers of a key overlap");
         replay->busy[key] = t;
     }
@@ -168,7 +168,7 @@ static enum iso_verification replay_commit(struct replay *replay, uint32_t t)
 static enum iso_verification replay_events(struct replay *replay)
 {
     const struct iso_history *history = replay->history;
-    bool serial = iso_model_is_serial(replay->evidence->model);
+    bool serial = iso_level_is_serial(replay->evidence->level);
     for (uint32_t i = 0; i < replay->evidence->event_count; i++) {
         uint32_t event = replay->evidence->events[i], t = event / 2;
         if (t >= history->txns.count || (serial && (event & 1)))
@@ -195,12 +195,12 @@ static enum iso_verification check_times(struct replay *replay)
     const struct iso_history *history = replay->history;
     const struct iso_evidence *evidence = replay->evidence;
     uint32_t first = ISO_NONE; /* of those that commit later, the one that ended first */
-    if (!iso_model_needs_times(evidence->model) || !history->txns.ended)
+    if (!iso_level_needs_times(evidence->level) || !history->txns.ended)
         return ISO_CONFIRMED;
     for (uint32_t i = evidence->event_count; i-- > 0;) {
         uint32_t event = evidence->events[i], t = event / 2;
-        bool commits = event == iso_event_commit(evidence->model, t);
-        bool judged = evidence->model == ISO_MODEL_GSI ? commits : event == iso_event_begin(t);
+        bool commits = event == iso_event_commit(evidence->level, t);
+        bool judged = evidence->level == ISO_GSI ? commits : event == iso_event_begin(t);
         if (judged && first != ISO_NONE &&
             iso_history_ended_before(history, first, t, evidence->drift))
             return refuse_order(replay, t,

@@ -324,17 +324,16 @@ static bool loses_update(const struct iso_history *history, const struct iso_fin
 }
 
 /* Two read-modify-writes of one version are allowed below psi, and at pc. */
-static bool forbids_lost_updates(enum iso_model model)
+static bool forbids_lost_updates(enum iso_level level)
 {
-    return iso_level_implies(iso_model_level(model), ISO_PSI) || model == ISO_MODEL_ADYA_SI ||
-           model == ISO_MODEL_GSI;
+    return iso_level_implies(level, ISO_PSI) || level == ISO_ADYA_SI || level == ISO_GSI;
 }
 
 enum iso_verification verify_finding(const struct iso_history *history,
                                      const struct iso_evidence *evidence, struct iso_error *error)
 {
     const struct iso_finding *finding = &evidence->finding;
-    bool each_read = iso_model_has_each_read(evidence->model);
+    bool each_read = iso_level_has_each_read(evidence->level);
     uint32_t t = finding->transaction, o = finding->operation;
     bool fine = t < history->txns.count && iso_status_of(history, t) == ISO_COMMITTED &&
                 o >= history->txns.first_op[t] && o < history->txns.first_op[t + 1] &&
@@ -348,7 +347,7 @@ enum iso_verification verify_finding(const struct iso_history *history,
         fine = false;
     else if (finding->kind == ISO_FINDING_LOSTUPDATE)
         fine =
-            forbids_lost_updates(evidence->model) && loses_update(history, finding, shape.prefix);
+            forbids_lost_updates(evidence->level) && loses_update(history, finding, shape.prefix);
     else if (iso_kind_of(history, o) == ISO_READ_LIST)
         fine = list_finding(history, finding, shape.prefix, each_read);
     else

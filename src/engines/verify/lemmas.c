@@ -216,14 +216,14 @@ static bool is_begin(uint32_t event)
 
 static bool is_commit(const struct checker *checker, uint32_t event)
 {
-    return iso_model_is_one_event(checker->evidence->model) ? !(event & 1) : event & 1;
+    return iso_level_is_one_event(checker->evidence->level) ? !(event & 1) : event & 1;
 }
 
 static bool takes_part(const struct checker *checker, uint32_t event)
 {
     return event / 2 < checker->history->txns.count &&
            iso_status_of(checker->history, event / 2) != ISO_ABORTED &&
-           !((event & 1) && iso_model_is_one_event(checker->evidence->model));
+           !((event & 1) && iso_level_is_one_event(checker->evidence->level));
 }
 
 /* The literals that an edge needs, at most two; false if the edge is none. */
@@ -239,7 +239,7 @@ static bool needs_of(struct checker *checker, const struct iso_edge *edge, int n
     case ISO_EDGE_OWN:
         return from == to && edge->from + 1 == edge->to;
     case ISO_EDGE_SESSION:
-        return commit_begin && iso_model_keeps_sessions(checker->evidence->model) &&
+        return commit_begin && iso_level_keeps_sessions(checker->evidence->level) &&
                history->txns.session[from] == history->txns.session[to] &&
                checker->position[from] < checker->position[to] &&
                iso_status_of(history, from) == ISO_COMMITTED;
@@ -250,7 +250,7 @@ static bool needs_of(struct checker *checker, const struct iso_edge *edge, int n
     case ISO_EDGE_WW:
         needs[0] =
             literal_of(checker, (struct iso_literal){ISO_LITERAL_ORDER, from, to, edge->key, 0});
-        if (checker->evidence->model == ISO_MODEL_PC) /* writers may overlap */
+        if (checker->evidence->level == ISO_PC) /* writers may overlap */
             return is_commit(checker, edge->from) && is_commit(checker, edge->to) && needs[0];
         return commit_begin && needs[0];
     case ISO_EDGE_RW:
@@ -266,9 +266,9 @@ static bool needs_of(struct checker *checker, const struct iso_edge *edge, int n
             checker, (struct iso_literal){ISO_LITERAL_BEFORE, edge->from, edge->to, ISO_NONE, 0});
         return needs[0];
     case ISO_EDGE_TIME:
-        return iso_model_needs_times(checker->evidence->model) && is_commit(checker, edge->from) &&
-               (checker->evidence->model == ISO_MODEL_GSI ? is_commit(checker, edge->to)
-                                                          : is_begin(edge->to)) &&
+        return iso_level_needs_times(checker->evidence->level) && is_commit(checker, edge->from) &&
+               (checker->evidence->level == ISO_GSI ? is_commit(checker, edge->to)
+                                                    : is_begin(edge->to)) &&
                iso_status_of(history, from) == ISO_COMMITTED &&
                iso_history_ended_before(history, from, to, checker->evidence->drift);
     }
@@ -283,8 +283,8 @@ static enum iso_verification check_cycle(struct checker *checker, const struct i
     const struct iso_edge *edges = checker->evidence->edges + lemma->first_edge;
     if (!lemma->edge_count)
         return refuse_lemma(checker, "a cycle without edges");
-    if (iso_model_is_weak(checker->evidence->model) &&
-        !verify_weak_cycle(checker->evidence->model, edges, lemma->edge_count))
+    if (iso_level_is_weak(checker->evidence->level) &&
+        !verify_weak_cycle(checker->evidence->level, edges, lemma->edge_count))
         return refuse_lemma(checker, "at this level such a cycle says nothing");
     for (uint32_t i = 0; i < lemma->edge_count; i++) {
         if (edges[i].to != edges[(i + 1) % lemma->edge_count].from)
@@ -385,7 +385,7 @@ enum iso_verification verify_lemmas(const struct iso_history *history,
     for (uint32_t i = 0; i < history->txns.count; i++)
         checker.position[history->sessions.order[i]] = i;
     finals_init(&checker.finals, history);
-    checker.finals.each_read = iso_model_has_each_read(evidence->model);
+    checker.finals.each_read = iso_level_has_each_read(evidence->level);
     enum iso_verification status = ISO_CONFIRMED;
     for (; checker.lemma < evidence->lemma_count && status == ISO_CONFIRMED; checker.lemma++)
         status = check_lemma(&checker, &evidence->lemmas[checker.lemma]);

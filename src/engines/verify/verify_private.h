@@ -20,7 +20,7 @@ enum iso_verification verify_weak_order(const struct iso_history *history,
                                         const struct iso_evidence *evidence,
                                         struct iso_error *error);
 /* weak_cycle.c */
-bool verify_weak_cycle(enum iso_model model, const struct iso_edge *edges, uint32_t count);
+bool verify_weak_cycle(enum iso_level level, const struct iso_edge *edges, uint32_t count);
 
 /* reads.c: what a read says, by looking at its own transaction only. */
 struct read_shape {

@@ -29,34 +29,34 @@ static bool is_one_of(const char *way, const char *const *ways)
 }
 
 /* Sessions are transitive, so that a row of their edges is one. */
-static bool makes_visible(enum iso_model model, const char *way)
+static bool makes_visible(enum iso_level level, const char *way)
 {
     static const char *const ra[] = {"s", "r", NULL}, *const ryw[] = {"s", NULL},
                              *const mr[] = {"rs", NULL}, *const mw[] = {"sr", NULL},
                              *const wfr[] = {"rsr", "rr", NULL},
                              *const pram[] = {"s", "rs", "sr", "srs", NULL},
                              *const rc[] = {"r", NULL};
-    switch (model) {
-    case ISO_MODEL_RC:
+    switch (level) {
+    case ISO_RC:
         return is_one_of(way, rc);
-    case ISO_MODEL_RA:
+    case ISO_RA:
         return is_one_of(way, ra);
-    case ISO_MODEL_RYW:
+    case ISO_RYW:
         return is_one_of(way, ryw);
-    case ISO_MODEL_MR:
+    case ISO_MR:
         return is_one_of(way, mr);
-    case ISO_MODEL_MW:
+    case ISO_MW:
         return is_one_of(way, mw);
-    case ISO_MODEL_WFR:
+    case ISO_WFR:
         return is_one_of(way, wfr);
-    case ISO_MODEL_PRAM:
+    case ISO_PRAM:
         return is_one_of(way, pram);
     default:
         return false;
     }
 }
 
-bool verify_weak_cycle(enum iso_model model, const struct iso_edge *edges, uint32_t count)
+bool verify_weak_cycle(enum iso_level level, const struct iso_edge *edges, uint32_t count)
 {
     enum { LONGEST = 8 }; /* of those that a level names */
     char way[LONGEST] = "";
@@ -74,9 +74,9 @@ bool verify_weak_cycle(enum iso_model model, const struct iso_edge *edges, uint3
         return true;
     if (count == 1) /* a writer that is the reader itself */
         return false;
-    if (model == ISO_MODEL_CC)
+    if (level == ISO_CC)
         return !orders;
-    if (model == ISO_MODEL_PSI)
+    if (level == ISO_PSI)
         return true;
     for (uint32_t i = 1; i < count; i++) {
         char letter = letter_of(edges[(rw + i) % count].kind);
@@ -89,6 +89,6 @@ bool verify_weak_cycle(enum iso_model model, const struct iso_edge *edges, uint3
     }
     /* at rc what was read before: by an operation of the same transaction that stands earlier */
     const struct iso_edge *other = &edges[(rw + 1) % count];
-    return makes_visible(model, way) &&
-           (model != ISO_MODEL_RC || (other->read && other->read < edges[rw].read));
+    return makes_visible(level, way) &&
+           (level != ISO_RC || (other->read && other->read < edges[rw].read));
 }

@@ -65,7 +65,7 @@ struct walk {
     const struct iso_history *history;
     const struct iso_evidence *evidence;
     struct iso_error *error;
-    enum iso_model model;
+    enum iso_level level;
     bool sessions, each_read;
     struct finals finals;
     uint32_t *position; /* by transaction: 1 + where it stands in the order; 0: nowhere */
@@ -309,19 +309,19 @@ static bool reads_last_visible(const struct walk *walk, uint32_t t, uint32_t ope
     uint32_t key = walk->history->ops.key[operation];
     if (walk->passed.newest[key] <= position) /* there is none at all */
         return true;
-    switch (walk->model) {
-    case ISO_MODEL_ADYA_RC:
+    switch (walk->level) {
+    case ISO_ADYA_RC:
         return true;
-    case ISO_MODEL_RC:
+    case ISO_RC:
         return sources_fit(walk, key, operation, position);
-    case ISO_MODEL_RA:
+    case ISO_RA:
         return sources_fit(walk, key, operation, position) && !own_behind(walk, t, key, position);
-    case ISO_MODEL_RYW:
+    case ISO_RYW:
         return !own_behind(walk, t, key, position);
-    case ISO_MODEL_MR:
+    case ISO_MR:
         return !seen_behind(walk, walk->chains.of[t], key, walk->chains.chain_index[t] - 1,
                             position);
-    case ISO_MODEL_WFR:
+    case ISO_WFR:
         for (uint32_t i = 0; i < walk->sources.count; i++) {
             uint32_t source = walk->sources.list[i];
             uint32_t last = source != ISO_NONE && is_unknown(walk, source)
@@ -376,7 +376,7 @@ static void join_from(struct walk *walk, uint32_t from)
 /* A transaction's row is its own, until nobody asks for it. */
 static bool has_row_each(const struct walk *walk)
 {
-    return walk->model == ISO_MODEL_CC || walk->model == ISO_MODEL_PSI;
+    return walk->level == ISO_CC || walk->level == ISO_PSI;
 }
 
 /* psi: who wrote last, in the order, what the transaction writes, of each key. One that writes it
@@ -415,13 +415,13 @@ static void make_row(struct walk *walk, uint32_t t)
             if (walk->sources.list[i] != ISO_NONE)
                 join_from(walk, walk->sources.list[i]);
         }
-        if (walk->model == ISO_MODEL_PSI)
+        if (walk->level == ISO_PSI)
             for_overwritten(walk, t, join_from);
         return;
     }
-    if (walk->model == ISO_MODEL_PRAM)
+    if (walk->level == ISO_PRAM)
         memcpy(walk->rows.here, walk->rows.list[walk->chains.of[t]], bytes);
-    else if (walk->model == ISO_MODEL_MW)
+    else if (walk->level == ISO_MW)
         memset(walk->rows.here, 0, bytes);
     else
         return;
@@ -434,7 +434,7 @@ static void make_row(struct walk *walk, uint32_t t)
 static void leave_row(struct walk *walk, uint32_t t)
 {
     assert(t < walk->history->txns.count);
-    if (walk->model == ISO_MODEL_PRAM && !is_unknown(walk, t)) {
+    if (walk->level == ISO_PRAM && !is_unknown(walk, t)) {
         uint32_t *row = walk->rows.list[walk->chains.of[t]];
         raise_to(&row[walk->chains.of[t]], walk->chains.chain_index[t]);
         for (uint32_t i = 0; i < walk->sources.count; i++) {
@@ -536,7 +536,7 @@ static void note_seen(struct walk *walk, uint32_t t)
 {
     assert(t < walk->history->txns.count);
     const struct iso_history *history = walk->history;
-    if (walk->model != ISO_MODEL_MR && walk->model != ISO_MODEL_WFR)
+    if (walk->level != ISO_MR && walk->level != ISO_WFR)
         return;
     for (uint32_t i = 0; i < walk->sources.count; i++) {
         uint32_t source = walk->sources.list[i], chain = walk->chains.of[t];
@@ -614,8 +614,8 @@ static void find_writers(struct walk *walk)
 {
     const struct iso_history *history = walk->history;
     uint32_t keys = history->keys.count, count, *sorted;
-    if (walk->model == ISO_MODEL_RC || walk->model == ISO_MODEL_ADYA_RC ||
-        walk->model == ISO_MODEL_MR || walk->model == ISO_MODEL_WFR)
+    if (walk->level == ISO_RC || walk->level == ISO_ADYA_RC || walk->level == ISO_MR ||
+        walk->level == ISO_WFR)
         return;
     sorted = sort_by_chain(walk, &count);
     walk->passed.writers_first =
@@ -700,10 +700,10 @@ static enum iso_verification walk_order(struct walk *walk)
     const struct iso_history *history = walk->history;
     uint32_t n = history->txns.count;
     find_writers(walk);
-    if (walk->model == ISO_MODEL_PRAM || walk->model == ISO_MODEL_MW)
+    if (walk->level == ISO_PRAM || walk->level == ISO_MW)
         walk->rows.here =
             iso_allocate_zeroed((size_t)walk->chains.count + 1, sizeof *walk->rows.here);
-    if (walk->model == ISO_MODEL_PRAM) {
+    if (walk->level == ISO_PRAM) {
         walk->rows.list =
             iso_allocate_zeroed((size_t)n + walk->chains.count + 1, sizeof *walk->rows.list);
         for (uint32_t chain = 0; chain < walk->chains.count; chain++)
@@ -716,7 +716,7 @@ static enum iso_verification walk_order(struct walk *walk)
         if (keep_sources(walk) != ISO_CONFIRMED)
             return ISO_REFUSED;
     }
-    if (walk->model == ISO_MODEL_PSI)
+    if (walk->level == ISO_PSI)
         ask_for_overwritten(walk);
     for (uint32_t i = 0; i < walk->evidence->event_count; i++) {
         if (check_transaction(walk, walk->evidence->events[i] / 2) != ISO_CONFIRMED)
@@ -782,9 +782,9 @@ enum iso_verification verify_weak_order(const struct iso_history *history,
     struct walk walk = {.history = history,
                         .evidence = evidence,
                         .error = error,
-                        .model = evidence->model,
-                        .sessions = iso_model_keeps_sessions(evidence->model),
-                        .each_read = iso_model_has_each_read(evidence->model)};
+                        .level = evidence->level,
+                        .sessions = iso_level_keeps_sessions(evidence->level),
+                        .each_read = iso_level_has_each_read(evidence->level)};
     walk_init(&walk);
     number_sessions(&walk);
     enum iso_verification status = take_positions(&walk);

@@ -53,7 +53,7 @@ static void judge_graph(struct weak *weak)
         weak->result->cycles = 1;
     } else {
         iso_evidence_release(&weak->result->evidence); /* lemmas of choices that were given up */
-        weak->result->evidence.model = weak->options->model;
+        weak->result->evidence.level = weak->options->level;
         weak->result->cycle_lemma = ISO_NONE;
         weak->result->outcome = ISO_HOLDS;
         weak_explain_accept(weak);
@@ -89,19 +89,19 @@ enum iso_status iso_weak_check(const struct iso_history *history,
 {
     assert(history->finished);
     double start = iso_clock_seconds();
-    enum iso_level level = iso_model_level(options->model);
+    enum iso_level level = options->level;
     struct weak weak = {.history = history,
                         .options = options,
                         .result = result,
                         .level = level,
-                        .each_read = iso_model_has_each_read(options->model),
-                        .sessions = iso_model_keeps_sessions(options->model),
+                        .each_read = iso_level_has_each_read(options->level),
+                        .sessions = iso_level_keeps_sessions(options->level),
                         .budget = budget_from(options, start),
                         .found.broken_read = ISO_NONE,
                         .found.broken_by = ISO_NONE};
     if (iso_level_check(level, ISO_BY_WEAK, "the weak engine", "level", error) != ISO_OK)
         return error->status;
-    result->evidence.model = options->model;
+    result->evidence.level = options->level;
     if (history->totals.committed == 0)
         conclude_undecided(&weak, "nothing-judged");
     else
@@ -121,10 +121,10 @@ bool iso_weak_findings(const struct iso_history *history,
                         .options = options,
                         .budget = budget_from(options, 0),
                         .result = result,
-                        .level = iso_model_level(options->model),
-                        .each_read = iso_model_has_each_read(options->model),
-                        .sessions = iso_model_keeps_sessions(options->model)};
-    result->evidence.model = options->model;
+                        .level = options->level,
+                        .each_read = iso_level_has_each_read(options->level),
+                        .sessions = iso_level_keeps_sessions(options->level)};
+    result->evidence.level = options->level;
     if (history->totals.committed == 0) {
         conclude_undecided(&weak, "nothing-judged");
         return true;

@@ -12,7 +12,7 @@
 #include "verdict/polygraph.h"
 
 /* Judges a finished history at a level that iso_level_judged_by(level, ISO_BY_WEAK). Of the options
- * it takes model, timeout, memory, memory_in_use and max_findings. */
+ * it takes level, timeout, memory, memory_in_use and max_findings. */
 enum iso_status iso_weak_check(const struct iso_history *history,
                                const struct iso_polygraph_options *options,
                                struct iso_polygraph_result *result, struct iso_error *error);

@@ -454,13 +454,8 @@ static bool read_level(struct evidence_reader *reader)
     struct iso_json_text text;
     if (!iso_json_string(&reader->json, &text))
         return false;
-    for (int model = 0; model < ISO_MODELS; model++) {
-        if (iso_json_is(&text, iso_model_name((enum iso_model)model))) {
-            reader->evidence->model = (enum iso_model)model;
-            return true;
-        }
-    }
-    return wrong(reader, "the name of a level");
+    return iso_level_parse(text.at, text.length, &reader->evidence->level) ||
+           wrong(reader, "the name of a level");
 }
 
 static const char *const header_members[] = {"isochron_evidence", "level", "drift", "verdict",

@@ -145,7 +145,7 @@ void iso_evidence_write(struct iso_output *output, const struct iso_history *his
     iso_output_format(output,
                       "{\"isochron_evidence\":%d,\"level\":\"%s\",\"drift\":%" PRIu64
                       "%s,\"verdict\":\"%s\"}\n",
-                      ISO_EVIDENCE_VERSION, iso_model_name(evidence->model), evidence->drift,
+                      ISO_EVIDENCE_VERSION, iso_level_name(evidence->level), evidence->drift,
                       evidence->versions_by_commit ? ",\"versions\":\"commits\"" : "",
                       evidence->accepts ? "holds" : "violated");
     if (evidence->accepts)

@@ -91,7 +91,7 @@ const char *iso_cycle_guarantee(const struct iso_evidence *evidence, uint32_t le
                       {"rr", "writes-follow-reads"}};
     const struct iso_lemma *lemma = &evidence->lemmas[lemma_index];
     char way[8];
-    if (!iso_model_is_weak(evidence->model) || shape_of(evidence, lemma).rw != 1)
+    if (!iso_level_is_weak(evidence->level) || shape_of(evidence, lemma).rw != 1)
         return NULL;
     way_back(evidence, lemma, way, sizeof way);
     for (size_t i = 0; i < sizeof guarantees / sizeof *guarantees; i++)
@@ -107,7 +107,7 @@ static const char *name_of_weak(const struct iso_evidence *evidence, const struc
     char way[8];
     if (shape.rw == 0)
         return iso_anomaly_name(shape.wr || shape.other ? ISO_G1C : ISO_G0);
-    if (evidence->model == ISO_MODEL_RC)
+    if (evidence->level == ISO_RC)
         return "non-monotonic-read";
     if (shape.edges == 2 && name_pair(evidence, lemma, shape) == ISO_LOST_UPDATE)
         return iso_anomaly_name(ISO_LOST_UPDATE);
@@ -123,7 +123,7 @@ const char *iso_cycle_anomaly(const struct iso_evidence *evidence, uint32_t lemm
     struct shape shape = shape_of(evidence, lemma);
     if (shape.edges == 0)
         return NULL;
-    if (iso_model_is_weak(evidence->model))
+    if (iso_level_is_weak(evidence->level))
         return name_of_weak(evidence, lemma, shape);
     enum iso_anomaly pair =
         shape.edges == 2 && !shape.other ? name_pair(evidence, lemma, shape) : ISO_ANOMALIES;
@@ -135,5 +135,5 @@ const char *iso_cycle_anomaly(const struct iso_evidence *evidence, uint32_t lemm
         return iso_anomaly_name(shape.wr || shape.other ? ISO_G1C : ISO_G0);
     if (shape.rw == 1)
         return iso_anomaly_name(ISO_G_SINGLE);
-    return iso_anomaly_name(iso_model_is_serial(evidence->model) ? ISO_G2_ITEM : ISO_G_SIB);
+    return iso_anomaly_name(iso_level_is_serial(evidence->level) ? ISO_G2_ITEM : ISO_G_SIB);
 }

@@ -30,65 +30,13 @@
 #include "history/history.h"
 #include "verdict/level.h"
 
-/* Levels of black-box judging: those of verdict/level.h, with the same numbers. */
-#define ISO_LEVEL_MODEL(name, word) ISO_MODEL_##name,
-enum iso_model { ISO_LEVEL_LIST(ISO_LEVEL_MODEL) ISO_MODELS };
-#undef ISO_LEVEL_MODEL
-
-static inline enum iso_level iso_model_level(enum iso_model model)
-{
-    return (enum iso_level)model;
-}
-
-static inline const char *iso_model_name(enum iso_model model)
-{
-    return iso_level_name(iso_model_level(model));
-}
-
-/* A transaction is one event. */
-static inline bool iso_model_is_serial(enum iso_model model)
-{
-    return iso_level_row(iso_model_level(model))->shape == ISO_SHAPE_ONE_EVENT;
-}
-
-/* Evidence names transactions by one event, their begin: at the weak levels an order is one of
- * whole transactions, too. */
-static inline bool iso_model_is_one_event(enum iso_model model)
-{
-    enum iso_level_shape shape = iso_level_row(iso_model_level(model))->shape;
-    return shape == ISO_SHAPE_ONE_EVENT || shape == ISO_SHAPE_ARBITRATION;
-}
-
-/* Readers need not have seen all that comes before them. */
-static inline bool iso_model_is_weak(enum iso_model model)
-{
-    return iso_level_row(iso_model_level(model))->shape == ISO_SHAPE_ARBITRATION;
-}
-
-/* Each read of a key is one of its own, but for those of the transaction's own writes. */
-static inline bool iso_model_has_each_read(enum iso_model model)
-{
-    return model == ISO_MODEL_RC || model == ISO_MODEL_ADYA_RC;
-}
-
-static inline bool iso_model_keeps_sessions(enum iso_model model)
-{
-    return iso_level_row(iso_model_level(model))->keeps_sessions;
-}
-
-/* gsi: U's commit comes before T's, if U had ended when T began. The others: before T's begin. */
-static inline bool iso_model_needs_times(enum iso_model model)
-{
-    return iso_level_row(iso_model_level(model))->needs_times;
-}
-
 static inline uint32_t iso_event_begin(uint32_t transaction)
 {
     return 2 * transaction;
 }
-static inline uint32_t iso_event_commit(enum iso_model model, uint32_t transaction)
+static inline uint32_t iso_event_commit(enum iso_level level, uint32_t transaction)
 {
-    return iso_model_is_one_event(model) ? 2 * transaction : 2 * transaction + 1;
+    return iso_level_is_one_event(level) ? 2 * transaction : 2 * transaction + 1;
 }
 
 enum iso_literal_kind {
@@ -98,7 +46,7 @@ enum iso_literal_kind {
                         */
     ISO_LITERAL_NOT_READS,
     ISO_LITERAL_BEFORE, /* event a comes before event b; negated: b before a */
-    ISO_LITERAL_PLACED, /* what transaction a appends to list `key` begins at place b of it, from 0
+    ISO_LITERAL_PLACED, /* what transaction a appends to list `key` begins at index b of it, from 0
                          */
     ISO_LITERAL_NOT_PLACED
 };
@@ -168,7 +116,7 @@ struct iso_choice {
 #define ISO_NO_CHOICE 0xfffffffeu
 
 struct iso_evidence {
-    enum iso_model model;
+    enum iso_level level;
     uint64_t drift;          /* how far the clients' clocks may differ, in nanoseconds */
     bool versions_by_commit; /* versions of a key have the order of their commit timestamps, and
                               * reads that say when they looked saw the newest of then: facts of the

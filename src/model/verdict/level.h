@@ -2,9 +2,7 @@
  * level implies which, and what kind of question it is: options, engines, evidence and reports ask
  * here and keep no lists of their own.
  *
- * A level is a number. `enum iso_level` (judging by timestamps) and `enum iso_model` (by any order,
- * verdict/evidence.h) are made from the same list and are equal number by number. docs/semantics.md
- * has the definitions.
+ * docs/semantics.md has the definitions.
  */
 #pragma once
 
@@ -82,6 +80,42 @@ const struct iso_level_row *iso_level_row(enum iso_level level);
 
 /* "si". */
 const char *iso_level_name(enum iso_level level);
+
+/* A transaction is one event. */
+static inline bool iso_level_is_serial(enum iso_level level)
+{
+    return iso_level_row(level)->shape == ISO_SHAPE_ONE_EVENT;
+}
+
+/* Readers need not have seen all that comes before them. */
+static inline bool iso_level_is_weak(enum iso_level level)
+{
+    return iso_level_row(level)->shape == ISO_SHAPE_ARBITRATION;
+}
+
+/* Evidence names transactions by one event, their begin: at the weak levels an order is one of
+ * whole transactions, too. */
+static inline bool iso_level_is_one_event(enum iso_level level)
+{
+    return iso_level_is_serial(level) || iso_level_is_weak(level);
+}
+
+/* Each read of a key is one of its own, but for those of the transaction's own writes. */
+static inline bool iso_level_has_each_read(enum iso_level level)
+{
+    return level == ISO_RC || level == ISO_ADYA_RC;
+}
+
+static inline bool iso_level_keeps_sessions(enum iso_level level)
+{
+    return iso_level_row(level)->keeps_sessions;
+}
+
+/* gsi: U's commit comes before T's, if U had ended when T began. The others: before T's begin. */
+static inline bool iso_level_needs_times(enum iso_level level)
+{
+    return iso_level_row(level)->needs_times;
+}
 
 /* True if some of those engines judge the level. */
 bool iso_level_judged_by(enum iso_level level, unsigned engines);

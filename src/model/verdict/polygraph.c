@@ -3,7 +3,7 @@
 
 void iso_polygraph_options_init(struct iso_polygraph_options *options)
 {
-    *options = (struct iso_polygraph_options){.model = ISO_MODEL_SI, .max_findings = 1000};
+    *options = (struct iso_polygraph_options){.level = ISO_SI, .max_findings = 1000};
 }
 
 void iso_polygraph_result_init(struct iso_polygraph_result *result)

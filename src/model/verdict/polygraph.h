@@ -7,7 +7,7 @@
 #include "verdict/verdict.h"
 
 struct iso_polygraph_options {
-    enum iso_model model;
+    enum iso_level level;
     uint64_t drift;  /* how far the clients' clocks may differ, in nanoseconds */
     double timeout;  /* seconds; 0: none */
     uint64_t memory; /* bytes that the program may take; 0: 16 GiB */

@@ -179,10 +179,9 @@ static void put_beginning(struct iso_text *text, const struct iso_polygraph_repo
 {
     const struct iso_polygraph_result *result = report->result;
     struct iso_reported_verdict head = {
-        .level = iso_model_name(report->model),
+        .level = iso_level_name(report->level),
         .versions_by_commit = result->evidence.versions_by_commit,
-        .engine =
-            iso_level_judged_by(iso_model_level(report->model), ISO_BY_WEAK) ? "weak" : "polygraph",
+        .engine = iso_level_judged_by(report->level, ISO_BY_WEAK) ? "weak" : "polygraph",
         .outcome = iso_outcome_name(result->outcome),
         .reason = result->outcome == ISO_IS_UNDECIDED ? result->reason : NULL,
     };

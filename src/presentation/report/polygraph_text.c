@@ -31,7 +31,7 @@ static void put_counts(struct iso_output *output, const struct iso_polygraph_res
 static void put_headline(struct iso_output *output, const struct iso_polygraph_report *report)
 {
     const struct iso_polygraph_result *result = report->result;
-    const char *level = iso_level_row(iso_model_level(report->model))->title;
+    const char *level = iso_level_row(report->level)->title;
     switch (result->outcome) {
     case ISO_HOLDS:
         iso_output_format(output, "holds: an order of the transactions gives %s\n", level);
@@ -45,8 +45,7 @@ static void put_headline(struct iso_output *output, const struct iso_polygraph_r
         iso_output_format(output, "undecided: %s (%s)\n", level, result->reason);
     }
     report_put_size(output, report->history,
-                    iso_level_judged_by(iso_model_level(report->model), ISO_BY_WEAK) ? "weak"
-                                                                                     : "polygraph",
+                    iso_level_judged_by(report->level, ISO_BY_WEAK) ? "weak" : "polygraph",
                     report->seconds_total);
 }
 
@@ -61,8 +60,7 @@ void iso_report_polygraph_text(struct iso_output *output, const struct iso_polyg
     uint32_t count;
     struct iso_finding *findings = report_sorted_findings(report, &count);
     uint32_t listed = iso_report_polygraph_listed(report);
-    struct report_words words = {output, report->history,
-                                 iso_level_name(iso_model_level(report->model))};
+    struct report_words words = {output, report->history, iso_level_name(report->level)};
     iso_output_text(output, listed ? "\n" : "");
     for (uint32_t i = 0; i < listed; i++)
         report_order_violation(report, findings, count, i, report_put_words, &words);

@@ -31,7 +31,7 @@ void iso_report_text(struct iso_output *output, const struct iso_verdict *verdic
 struct iso_polygraph_report {
     const struct iso_history *history;
     const struct iso_polygraph_result *result;
-    enum iso_model model;
+    enum iso_level level;
     uint32_t max_findings; /* listed; 0: all */
     const struct iso_verdict
         *as_si; /* what was judged of reads beside the order of transactions; or NULL */

@@ -17,7 +17,7 @@
 
 enum { SMALL = 12 }; /* transactions, for the oracle */
 
-static void judge(const struct iso_history *history, enum iso_model model, bool solver,
+static void judge(const struct iso_history *history, enum iso_level level, bool solver,
                   enum iso_outcome expected, const char *name)
 {
     struct iso_polygraph_options options;
@@ -25,16 +25,16 @@ static void judge(const struct iso_history *history, enum iso_model model, bool 
     struct iso_error error = {0};
     iso_polygraph_options_init(&options);
     iso_polygraph_result_init(&result);
-    options.model = model;
+    options.level = level;
     options.no_advice = options.no_saturation = options.no_search = options.no_windows = solver;
     assert_int_equal(iso_polygraph_check(history, &options, &result, &error), ISO_OK);
     if (result.outcome != expected)
-        print_error("%s at %s: %s\n", name, iso_model_name(model),
+        print_error("%s at %s: %s\n", name, iso_level_name(level),
                     iso_outcome_name(result.outcome));
     assert_int_equal(result.outcome, expected);
     if (expected != ISO_IS_UNDECIDED &&
         iso_verify(history, &result.evidence, &error) != ISO_CONFIRMED)
-        fail_msg("%s at %s: %s", name, iso_model_name(model), error.text);
+        fail_msg("%s at %s: %s", name, iso_level_name(level), error.text);
     iso_polygraph_result_release(&result);
 }
 
@@ -42,13 +42,13 @@ static void judge_all(const struct iso_history *history, enum iso_outcome ser, e
                       const char *name)
 {
     for (int solver = 0; solver < 2; solver++) {
-        judge(history, ISO_MODEL_SER, solver, ser, name);
-        judge(history, ISO_MODEL_SI, solver, si, name);
+        judge(history, ISO_SER, solver, ser, name);
+        judge(history, ISO_SI, solver, si, name);
     }
     if (ser == ISO_IS_UNDECIDED || history->txns.count > SMALL)
         return;
-    assert_int_equal(schedule_oracle_holds(history, ISO_MODEL_SER, 0), ser == ISO_HOLDS);
-    assert_int_equal(schedule_oracle_holds(history, ISO_MODEL_SI, 0), si == ISO_HOLDS);
+    assert_int_equal(schedule_oracle_holds(history, ISO_SER, 0), ser == ISO_HOLDS);
+    assert_int_equal(schedule_oracle_holds(history, ISO_SI, 0), si == ISO_HOLDS);
 }
 
 struct odd {
@@ -117,14 +117,14 @@ static void judges_odd_histories(void **state)
 static void judges_while_clocks_lag(void **state)
 {
     static const struct {
-        enum iso_model model;
+        enum iso_level level;
         const char *lines;
     } late[] = {
-        {ISO_MODEL_GSI,
+        {ISO_GSI,
          "0 d - - begun=1 ended=11 | a l 1 | w x 1\n1 d - - begun=15 ended=31 | r x 1 | a l 0\n"
          "2 c - - begun=43 ended=43 | a l 2\n3 b - - begun=31 ended=48 | a l 0 | a l 2 | w x 2\n"
          "4 a - - begun=45 ended=56 | a l 2 | r x 1\n5 c - - begun=67 ended=89 | a l 1 | r l [1,0,2,0,2,2,1]\n"},
-        {ISO_MODEL_STRONG_SI,
+        {ISO_STRONG_SI,
          "0 b - - begun=36 ended=36 | a l 3 | a l 1\n1 b - - unknown begun=11 ended=36 | a l 0 | a m 0\n"
          "2 a - - begun=20 ended=48 | a m 3 | a l 3\n3 b - - begun=31 ended=60 | r l [3,1,0,3] | a l 0 | a m 3\n"
          "4 b - - begun=47 ended=51 | a l 1 | r m [3,0]\n5 a - - begun=57 ended=61 | r l [3,1,0]\n"},
@@ -133,8 +133,8 @@ static void judges_while_clocks_lag(void **state)
     for (size_t i = 0; i < sizeof late / sizeof *late; i++) {
         struct iso_history history;
         brief_history(&history, late[i].lines);
-        assert_false(schedule_oracle_holds(&history, late[i].model, 0));
-        judge(&history, late[i].model, false, ISO_IS_VIOLATED, "clocks that lag");
+        assert_false(schedule_oracle_holds(&history, late[i].level, 0));
+        judge(&history, late[i].level, false, ISO_IS_VIOLATED, "clocks that lag");
         iso_history_release(&history);
     }
 }
@@ -148,8 +148,8 @@ static void finish(struct iso_history *history, enum iso_outcome expected, const
 {
     struct iso_error error = {0};
     assert_int_equal(iso_history_finish(history, &error), ISO_OK);
-    judge(history, ISO_MODEL_SER, false, expected, name);
-    judge(history, ISO_MODEL_SI, false, expected, name);
+    judge(history, ISO_SER, false, expected, name);
+    judge(history, ISO_SI, false, expected, name);
     iso_history_release(history);
 }
 

@@ -77,7 +77,7 @@ static void stops_in_time(void **state)
 {
     struct fixture *fixture = *state;
     make(fixture, "hd", 20000, 200);
-    fixture->options.model = ISO_MODEL_ADYA_SI;
+    fixture->options.level = ISO_ADYA_SI;
     fixture->options.timeout = 0.25;
     assert_int_equal(iso_history_finish(&fixture->history, &fixture->error), ISO_OK);
     do { /* until there is something that was decided so far */
@@ -122,7 +122,7 @@ static void keeps_to_memory(void **state)
     struct fixture *fixture = *state;
     make(fixture, "hd", 20000, 200);
     assert_int_equal(iso_history_finish(&fixture->history, &fixture->error), ISO_OK);
-    fixture->options.model = ISO_MODEL_SER;
+    fixture->options.level = ISO_SER;
     fixture->options.timeout = 500;
     fixture->options.memory_in_use = watched_memory;
     uint64_t start = memory_in_use();
@@ -157,7 +157,7 @@ static void schedules_many_sessions(void **state)
                                           .operations = 8,
                                           .serial = serial};
         assert_true(blackbox_workload_make(&shape, &fixture->history));
-        fixture->options.model = serial ? ISO_MODEL_SER : ISO_MODEL_SI;
+        fixture->options.level = serial ? ISO_SER : ISO_SI;
         check(fixture);
         assert_int_equal(fixture->result.outcome, ISO_HOLDS);
         assert_int_equal(fixture->result.counters.search_decisions, 0);

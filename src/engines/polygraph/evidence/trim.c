@@ -203,7 +203,7 @@ static void take_over(struct engine *engine, struct iso_evidence *part, const bo
         count++;
     }
     engine->result->cycle_lemma = shown == ISO_NONE ? ISO_NONE : now;
-    part->model = evidence->model;
+    part->level = evidence->level;
     part->drift = evidence->drift;
     part->versions_by_commit = evidence->versions_by_commit;
     iso_evidence_release(evidence);
@@ -247,7 +247,7 @@ static bool try_without(struct engine *engine, uint32_t number, uint32_t literal
     struct iso_evidence part;
     bool kept[SHORT], needed[SHORT] = {false};
     iso_evidence_init(&part);
-    part.model = evidence->model;
+    part.level = evidence->level;
     for (uint32_t i = 0; i < evidence->lemma_count; i++) {
         kept[i] = i != number || literal != ISO_NONE;
         if (kept[i])

@@ -13,7 +13,7 @@ uint32_t *session_predecessors(const struct engine *engine)
 {
     const struct iso_history *history = engine->history;
     uint32_t *before = iso_numbers_none(engine->transactions.count);
-    if (!iso_model_keeps_sessions(engine->options->model))
+    if (!iso_level_keeps_sessions(engine->options->level))
         return before;
     for (uint32_t s = 0; s < history->sessions.count; s++) {
         uint32_t last = ISO_NONE;

@@ -28,7 +28,7 @@ static bool has_end(const struct engine *engine, uint32_t t)
 uint32_t times_count(const struct engine *engine)
 {
     uint32_t count = 0;
-    if (!iso_model_needs_times(engine->options->model) || !engine->history->txns.begun ||
+    if (!iso_level_needs_times(engine->options->level) || !engine->history->txns.begun ||
         !engine->history->txns.ended)
         return 0;
     for (uint32_t t = 0; t < engine->transactions.count; t++)
@@ -76,7 +76,7 @@ void times_add(struct engine *engine)
     }
     for (uint32_t t = 0; t < engine->transactions.count; t++) {
         uint32_t before = count_before(engine, endings, count, t);
-        bool older_snapshot = engine->options->model == ISO_MODEL_GSI;
+        bool older_snapshot = engine->options->level == ISO_GSI;
         if (before)
             add_edge(engine, first + before - 1,
                      older_snapshot ? node_commit(engine, t) : node_begin(engine, t));

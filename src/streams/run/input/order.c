@@ -156,7 +156,7 @@ static enum iso_status judge_order(struct run_order *order, const struct iso_his
     const struct run_stream_options *options = order->options;
     struct iso_polygraph_options settings = run_stream_polygraph(options);
     const char *lack = missing_reason(order);
-    settings.model = ISO_MODEL_SER;
+    settings.level = ISO_SER;
     settings.versions_by_commit = true;
     if (iso_polygraph_check(all, &settings, result, error) != ISO_OK)
         return error->status;
@@ -297,7 +297,7 @@ enum iso_status run_order_seek(struct run_order *order, struct iso_error *error)
         struct iso_pipeline_order outcome = {.outcome = result.outcome, .reason = result.reason};
         struct iso_polygraph_report report = {.history = &all,
                                               .result = &result,
-                                              .model = ISO_MODEL_SER,
+                                              .level = ISO_SER,
                                               .max_findings =
                                                   order->options->pipeline.max_violations,
                                               .is_stream = true};

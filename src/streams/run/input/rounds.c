@@ -47,11 +47,11 @@ void run_rounds_archive(struct iso_archive *archive, struct run_rounds *rounds)
     iso_history_archive(archive, &rounds->collected);
 }
 
-static enum iso_model model_of(const struct run_stream_options *options)
+static enum iso_level model_of(const struct run_stream_options *options)
 {
     if (run_stream_level(options) == ISO_SER)
-        return ISO_MODEL_SER;
-    return options->no_session_order ? ISO_MODEL_ADYA_SI : ISO_MODEL_SI;
+        return ISO_SER;
+    return options->no_session_order ? ISO_ADYA_SI : ISO_SI;
 }
 
 /* ---- judging all that has come ---- */
@@ -131,7 +131,7 @@ static enum iso_status judge_collected(struct run_rounds *rounds, bool is_final,
             "--no-session-order: polygraph has snapshot isolation without it, not ser");
     if (copy_all(rounds, is_final, judged, error) != ISO_OK)
         return error->status;
-    settings.model = model_of(options);
+    settings.level = model_of(options);
     if (iso_pipeline_lacks_stream(rounds->pipeline))
         set_undecided(result, iso_unjudged_name(ISO_UNJUDGED_NO_STREAM));
     else if (rounds->full)
@@ -164,9 +164,9 @@ static enum iso_status print_line(const struct iso_polygraph_report *report, str
 }
 
 /* Public: ser has 1 and si has 2, whatever their numbers are. */
-static unsigned id_of(enum iso_model model)
+static unsigned id_of(enum iso_level level)
 {
-    return model == ISO_MODEL_SER ? 1 : model == ISO_MODEL_SI ? 2 : (unsigned)model + 1;
+    return level == ISO_SER ? 1 : level == ISO_SI ? 2 : (unsigned)level + 1;
 }
 
 /* The id is that of the stream's question, so that a compacted topic keeps the last answer. */
@@ -180,12 +180,12 @@ static enum iso_status emit_verdict(const struct run_rounds *rounds, bool is_fin
     char members[96];
     struct iso_polygraph_report report = {.history = judged,
                                           .result = result,
-                                          .model = model_of(options),
+                                          .level = model_of(options),
                                           .max_findings = options->pipeline.max_violations,
                                           .is_stream = true,
                                           .members = options->json ? NULL : members};
     snprintf(members, sizeof members, "\"id\":\"%016x\",\"state\":\"%s\",\"round\":%" PRIu32 ",",
-             id_of(report.model), is_final ? "final" : "tentative", rounds->number);
+             id_of(report.level), is_final ? "final" : "tentative", rounds->number);
     if (print_line(&report, &line, error) == ISO_OK && rounds->kept->history)
         iso_text_put_bytes(&rounds->kept->verdict, line.bytes, line.used);
     else if (error->status == ISO_OK)
@@ -199,7 +199,7 @@ static void log_verdict(const struct run_rounds *rounds, const struct iso_histor
 {
     cli_log("%s at %s: %" PRIu32
             " transaction%s without timestamps, judged by polygraph in %.1f s%s%s",
-            iso_outcome_name(result->outcome), iso_model_name(model_of(rounds->options)),
+            iso_outcome_name(result->outcome), iso_level_name(model_of(rounds->options)),
             judged->totals.committed, cli_plural(judged->totals.committed), seconds,
             result->reason ? "; reason: " : "", result->reason ? result->reason : "");
     if (iso_pipeline_lacks_stream(rounds->pipeline))
@@ -216,7 +216,7 @@ void run_rounds_log_stopped(const struct run_rounds *rounds)
         "undecided at %s; reason: waiting: %" PRIu32
         " transactions without timestamps for the end of the run, where polygraph judges them; started again "
         "with the same --state it continues",
-        iso_model_name(model_of(rounds->options)), rounds->collected.txns.count);
+        iso_level_name(model_of(rounds->options)), rounds->collected.txns.count);
 }
 
 static void run_round(struct run_rounds *rounds, struct iso_error *error)
