@@ -375,7 +375,6 @@ static bool check_level(enum iso_level level, bool repeats, bool many, unsigned 
 /* The levels of this program: those of weak, and pc. */
 static bool is_ours(enum iso_level level, const char *only)
 {
-    enum iso_level level = level;
     return (level == ISO_PC || iso_level_judged_by(level, ISO_BY_WEAK)) &&
            (!only || !strcmp(only, iso_level_name(level)));
 }
@@ -383,22 +382,22 @@ static bool is_ours(enum iso_level level, const char *only)
 int main(int argc, char **argv)
 {
     uint64_t histories = 2000, seed = 1;
-    const char *level = NULL;
+    const char *only = NULL;
     const struct argument known[] = {{"--histories", .number = &histories},
                                      {"--seed", .number = &seed},
-                                     {"--level", .text = &level},
+                                     {"--level", .text = &only},
                                      {0}};
     if (!arguments_read(known, argc, argv))
         return 2;
     bool fine = true;
     int number = 0, levels = 0;
     for (int level = 0; level < ISO_LEVELS; level++)
-        levels += is_ours((enum iso_level)level, level);
-    bool psi = is_ours(ISO_PSI, level);
+        levels += is_ours((enum iso_level)level, only);
+    bool psi = is_ours(ISO_PSI, only);
     printf("1..%d\n", 2 * levels + 2 * psi);
     for (int repeats = 0; repeats < 2; repeats++) {
         for (int level = 0; level < ISO_LEVELS; level++) {
-            if (is_ours((enum iso_level)level, level))
+            if (is_ours((enum iso_level)level, only))
                 fine &= check_level((enum iso_level)level, repeats, false, (unsigned)histories,
                                     seed + (uint64_t)level * histories, ++number);
         }
