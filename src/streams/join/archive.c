@@ -70,16 +70,17 @@ static void archive_waiting(struct iso_archive *archive, struct iso_join *join)
     ISO_ARCHIVE_AS(archive, "join->records.held_open", join->records.kept_open);
 }
 
-/* A ring that is used up to `next`: as much of it as that. Restored, it has its full size again. */
+/* A ring that is used up to `next`: as much of it as that. Restored, that is its capacity. */
 static void *archive_ring(struct iso_archive *archive, const char *name, void *ring, uint64_t next,
-                          uint64_t most, size_t element)
+                          uint64_t most, uint64_t *restored, size_t element)
 {
     uint64_t count = next < most ? next : most, capacity = count;
     uint64_t expected = ring || archive->restoring ? count : 0;
     ring = iso_archive_column(archive, name, ISO_ARCHIVE_COLUMN, ring, &count, &capacity, element);
     iso_archive_expect(archive, count == expected && capacity == expected);
-    return archive->restoring && ring ? iso_column_grow(ring, capacity * element, most * element)
-                                      : ring;
+    if (archive->restoring)
+        *restored = ring ? capacity : 0;
+    return ring;
 }
 
 static void archive_dedup(struct iso_archive *archive, struct join_dedup *dedup)
@@ -87,13 +88,12 @@ static void archive_dedup(struct iso_archive *archive, struct join_dedup *dedup)
     ISO_ARCHIVE_AS(archive, "settled->next_entry", dedup->next_entry);
     ISO_ARCHIVE_AS(archive, "settled->next_digest", dedup->next_digest);
     ISO_ARCHIVE_AS(archive, "settled->has_texts", dedup->has_texts);
-    dedup->entries = archive_ring(archive, "settled.entries", dedup->entries, dedup->next_entry,
-                                  JOIN_DEDUP_ENTRIES, sizeof *dedup->entries);
-    dedup->digests = archive_ring(archive, "settled.digests", dedup->digests, dedup->next_digest,
-                                  JOIN_DEDUP_DIGESTS, sizeof *dedup->digests);
-    if (archive->restoring && dedup->entries &&
-        !dedup->digests) /* nothing but identities without rows */
-        dedup->digests = iso_column_grow(NULL, 0, JOIN_DEDUP_DIGESTS * sizeof *dedup->digests);
+    dedup->entries =
+        archive_ring(archive, "settled.entries", dedup->entries, dedup->next_entry,
+                     JOIN_DEDUP_ENTRIES, &dedup->entry_capacity, sizeof *dedup->entries);
+    dedup->digests =
+        archive_ring(archive, "settled.digests", dedup->digests, dedup->next_digest,
+                     JOIN_DEDUP_DIGESTS, &dedup->digest_capacity, sizeof *dedup->digests);
     if (archive->restoring && dedup->entries && archive->error->status == ISO_OK)
         join_dedup_index(dedup);
 }
@@ -103,8 +103,11 @@ static void archive_commit_names(struct iso_archive *archive, struct join_positi
     struct join_commit_names *names = &positions->names;
     ISO_ARCHIVE_AS(archive, "seats->latest", names->latest);
     ISO_ARCHIVE_AS(archive, "seats->taken", names->taken);
+    uint64_t restored = 0;
     names->list = archive_ring(archive, "seats", names->list, names->taken, JOIN_COMMIT_NAMES,
-                               sizeof *names->list);
+                               &restored, sizeof *names->list);
+    if (restored)
+        ISO_COLUMN_RESIZE(names->list, restored, JOIN_COMMIT_NAMES);
     iso_archive_expect(archive, !names->taken ||
                                     names->taken == (positions->position - ISO_JOIN_START) / 2 + 1);
 }

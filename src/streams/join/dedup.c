@@ -1,6 +1,6 @@
 /* What was finished, so that what a sender repeats after a restart is known for what it is.
  *
- * Two rings of fixed size: entries, one a transaction, and digests, one a row (32 bits of its
+ * Two rings, which grow up to a fixed size: entries, one a transaction, and digests, one a row (32 bits of its
  * identity within the transaction, 32 of its content). What is older than the rings is forgotten; a
  * repeat of it would count as delivered again. Dgraph's senders go back by three minutes at most,
  * Connect by its offset flush interval.
@@ -9,6 +9,8 @@
 
 #include "base/memory.h"
 #include "join/join_private.h"
+
+enum { RING_SMALLEST = 64 };
 
 static uint32_t digest_of(uint32_t key, uint64_t ordinal)
 {
@@ -25,12 +27,14 @@ static bool is_kept(const struct join_dedup *dedup, const struct join_dedup_entr
     return entry->identity.tag && entry->first + JOIN_DEDUP_DIGESTS >= dedup->next_digest;
 }
 
-static void reserve(struct join_dedup *dedup)
+/* Room for one more in a ring, which doubles up to its full size. Returns its place. */
+static void *reserve(void *ring, uint64_t *capacity, uint64_t next, uint64_t most, size_t element)
 {
-    if (dedup->entries)
-        return;
-    dedup->entries = iso_column_grow(NULL, 0, JOIN_DEDUP_ENTRIES * sizeof *dedup->entries);
-    dedup->digests = iso_column_grow(NULL, 0, JOIN_DEDUP_DIGESTS * sizeof *dedup->digests);
+    if (next < *capacity || *capacity == most)
+        return ring;
+    uint64_t old = *capacity, doubled = old ? 2 * old : RING_SMALLEST;
+    *capacity = doubled < most ? doubled : most;
+    return iso_column_grow(ring, old * element, *capacity * element);
 }
 
 /* A row of a source that gives rows no identity is known by its key alone: what is finished is not
@@ -77,6 +81,8 @@ static bool is_text(iso_atom atom)
 
 static void add_digest(struct join_dedup *dedup, uint32_t of_row, uint32_t content)
 {
+    dedup->digests = reserve(dedup->digests, &dedup->digest_capacity, dedup->next_digest,
+                             JOIN_DEDUP_DIGESTS, sizeof *dedup->digests);
     dedup->digests[dedup->next_digest++ % JOIN_DEDUP_DIGESTS] = (uint64_t)of_row << 32 | content;
 }
 
@@ -92,7 +98,8 @@ void join_dedup_add(struct iso_join *join, const struct join_transaction *transa
     assert(transaction->identity.tag);
     struct join_dedup *dedup = &join->dedup;
     uint64_t number = dedup->next_entry;
-    reserve(dedup);
+    dedup->entries = reserve(dedup->entries, &dedup->entry_capacity, number, JOIN_DEDUP_ENTRIES,
+                             sizeof *dedup->entries);
     evict(dedup, number);
     struct join_dedup_entry *entry = entry_at(dedup, number);
     *entry = (struct join_dedup_entry){
@@ -163,9 +170,7 @@ bool join_dedup_has_key(const struct iso_join *join, const struct join_dedup_ent
 
 void join_dedup_release(struct join_dedup *dedup)
 {
-    if (dedup->entries) {
-        iso_column_free(dedup->entries, JOIN_DEDUP_ENTRIES * sizeof *dedup->entries);
-        iso_column_free(dedup->digests, JOIN_DEDUP_DIGESTS * sizeof *dedup->digests);
-    }
+    iso_column_free(dedup->entries, dedup->entry_capacity * sizeof *dedup->entries);
+    iso_column_free(dedup->digests, dedup->digest_capacity * sizeof *dedup->digests);
     join_map_release(&dedup->map);
 }

@@ -17,8 +17,9 @@ struct join_dedup_entry {
 
 struct join_dedup {
     struct join_map map;              /* identity to entry */
-    struct join_dedup_entry *entries; /* a ring */
+    struct join_dedup_entry *entries; /* a ring, once it has grown to its full size */
+    uint64_t *digests;                /* another: identity of the row << 32 | content */
     uint64_t next_entry, next_digest; /* counted from the beginning */
-    uint64_t *digests;                /* a ring: identity of the row << 32 | content */
-    bool has_texts;                   /* an entry refers to `texts` */
+    uint64_t entry_capacity, digest_capacity;
+    bool has_texts; /* an entry refers to `texts` */
 };

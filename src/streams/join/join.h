@@ -33,8 +33,8 @@
  * Bounded: open transactions and expectations wait until a watermark passes them, `patience_ms`
  * (live) or the end; beyond `waiting_limit` rows the oldest are finished as they stand and counted.
  * Texts of values are kept as long as something refers to them; keys for ever, as the engine does.
- * What was finished is remembered in rings of fixed size: 2^20 transactions and 2^22 rows, 112 MiB
- * with their map once they are full, and until then that is what grows.
+ * What was finished is remembered in rings that grow up to 2^20 transactions and 2^22 rows, 112 MiB
+ * with their map, and until then that is what grows.
  *
  * Ownership: a join owns its output until it is drained. Threads: one at a time. Time is passed in.
  */
