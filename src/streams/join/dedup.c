@@ -1,9 +1,9 @@
 /* What was finished, so that what a sender repeats after a restart is known for what it is.
  *
- * Two rings, which grow up to a fixed size: entries, one a transaction, and digests, one a row (32 bits of its
- * identity within the transaction, 32 of its content). What is older than the rings is forgotten; a
- * repeat of it would count as delivered again. Dgraph's senders go back by three minutes at most,
- * Connect by its offset flush interval.
+ * Two rings, which grow up to a fixed size: entries, one a transaction, and digests, one a row (32
+ * bits of its identity within the transaction, 32 of its content). What is older than the rings is
+ * forgotten; a repeat of it would count as delivered again. Dgraph's senders go back by three
+ * minutes at most, Connect by its offset flush interval.
  */
 #include <assert.h>
 
