@@ -273,11 +273,11 @@ static const char *compare(const struct plan *plan, enum iso_level level, struct
                  "every order tried says %s, every visibility tried says the opposite",
                  by_orders ? "holds" : "violated");
     for (int weak = 0; weak < ISO_LEVELS && !wrong[0] && by_orders && !is_many; weak++) {
-        enum iso_level level = (enum iso_level)weak;
-        if (iso_level_judged_by(level, ISO_BY_WEAK) && iso_level_implies(level, level) &&
-            !weak_oracle_by_orders(&history, (enum iso_level)weak))
+        enum iso_level weaker = (enum iso_level)weak;
+        if (iso_level_judged_by(weaker, ISO_BY_WEAK) && iso_level_implies(level, weaker) &&
+            !weak_oracle_by_orders(&history, weaker))
             snprintf(wrong, sizeof wrong, "it holds, and %s, which it implies, does not",
-                     iso_level_name(level));
+                     iso_level_name(weaker));
     }
     iso_history_release(&history);
     other.shift = 7;
