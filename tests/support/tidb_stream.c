@@ -663,6 +663,41 @@ static void join_moves(struct tidb_world *world)
     }
 }
 
+/* Whether a row was there, or was not, or held something else: in a column of plain text or
+ * numbers. */
+static bool differs(const struct tidb_world *world, const struct tidb_event *lost,
+                    const struct tidb_event *next)
+{
+    const struct tidb_schema *schema = &world->schemas[next->schema];
+    bool differ = lost->has_before != next->has_before;
+    for (uint32_t c = 0; c < schema->column_count && lost->has_before && next->has_before; c++) {
+        const struct tidb_type *type = schema->columns[c].type;
+        int was = lost->before.of[c], is = next->before.of[c];
+        bool plain = type->form == TIDB_INTEGER || type->form == TIDB_VARCHAR;
+        differ |= plain && !schema->columns[c].is_dropped && !schema->columns[c].has_default &&
+                  was >= 0 && is >= 0 && strcmp(type->pool[was], type->pool[is]) != 0;
+    }
+    return differ;
+}
+
+/* Whether the row's next change tells that one before it is missing. */
+static bool is_revealed(const struct tidb_world *world, uint32_t lost)
+{
+    const struct tidb_event *event = &world->events[lost];
+    for (uint32_t i = 0; i < world->event_count; i++) {
+        const struct tidb_event *next = &world->events[i];
+        if (next->cts <= event->cts)
+            continue;
+        if (next->kind == TIDB_DDL)
+            return false;
+        if (next->kind == TIDB_ROW && next->table == event->table &&
+            (next->row == event->row || next->old_row == event->row))
+            return next->row == next->old_row && event->row == event->old_row &&
+                   differs(world, event, next);
+    }
+    return false;
+}
+
 static void lose_row(struct tidb_world *world)
 {
     uint32_t first = world->event_count ? random_below(&world->random, world->event_count) : 0;
@@ -670,6 +705,7 @@ static void lose_row(struct tidb_world *world)
         struct tidb_event *event = &world->events[(first + i) % world->event_count];
         if (event->kind != TIDB_ROW)
             continue;
+        world->reveals = is_revealed(world, (first + i) % world->event_count);
         event->kind = TIDB_WATERMARK; /* below all that follows */
         event->cts = 1;
         world->was_lost = true;

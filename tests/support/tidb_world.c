@@ -799,7 +799,7 @@ void tidb_execute(struct tidb_world *world)
     world->was_raw =
         percent(world, 30) && strcmp(world->format, "csv") && strcmp(world->format, "avro");
     world->says_start = percent(world, 50);
-    world->has_lossy = world->was_lost = false;
+    world->has_lossy = world->was_lost = world->reveals = false;
     make_tables(world);
     world->altered = ++world->now;
     for (int i = 0; i < STEPS && !is_full(world); i++)

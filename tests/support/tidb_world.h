@@ -139,6 +139,7 @@ struct tidb_world {
     char *lines[TIDB_LINES];
     struct tidb_lie told[TIDB_LIES];
     bool was_raw, says_start, has_lossy, was_lost;
+    bool reveals; /* the row that was lost, by its next change */
     uint32_t shared_commits, locks, past_reads, moves, labels,
         recorded_reads;    /* how often they occurred */
     struct iso_text texts; /* schemas for the decoder */
