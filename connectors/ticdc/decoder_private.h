@@ -5,6 +5,7 @@
 #include "connectors/cdc_common/cells.h"
 #include "connectors/cdc_common/ddl.h"
 #include "connectors/cdc_common/marker.h"
+#include "base/number_map.h"
 #include "base/payload.h"
 #include "values/labels.h"
 #include "values/row.h"
@@ -57,11 +58,13 @@ struct ticdc_tables {
 /* Types of tables' columns, as rows have shown them: of those whose values have several spellings
  * (types.c). */
 struct ticdc_types {
-    uint32_t count, last, known;
+    uint32_t count, capacity, last, known;
     struct iso_labels labels;
+    struct iso_number_map by_name; /* hash of a table's name: the last one's place in the list */
     struct ticdc_typed {
         char *table;
         uint32_t table_length, count;
+        uint32_t next; /* of another name with that hash; ISO_NUMBER_NONE: there is none */
         struct ticdc_typed_column {
             char *name;
             uint32_t length;

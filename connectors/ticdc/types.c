@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "base/archive.h"
+#include "base/hash.h"
 #include "base/memory.h"
 #include "connectors/cdc_common/ddl_words.h"
 #include "connectors/ticdc/tables.h"
@@ -137,33 +138,33 @@ static bool is_table(const struct ticdc_typed *typed, const char *table, size_t 
     return typed->table_length == length && !memcmp(typed->table, table, length);
 }
 
-static const struct ticdc_typed *find_typed(const struct ticdc *ticdc, const char *table,
-                                            size_t length)
+static struct ticdc_typed *find_typed(const struct ticdc *ticdc, const char *table, size_t length)
 {
-    for (uint32_t i = 0; i < ticdc->typed.count; i++)
-        if (is_table(&ticdc->typed.list[i], table, length))
-            return &ticdc->typed.list[i];
-    return NULL;
+    const struct ticdc_types *types = &ticdc->typed;
+    uint32_t number = iso_number_map_get(&types->by_name, iso_hash_text(table, length));
+    while (number != ISO_NUMBER_NONE && !is_table(&types->list[number], table, length))
+        number = types->list[number].next;
+    return number == ISO_NUMBER_NONE ? NULL : &types->list[number];
 }
 
 static struct ticdc_typed *typed_of(struct ticdc *ticdc, struct iso_json_text table)
 {
-    const struct ticdc_typed *found = NULL;
-    if (ticdc->typed.last < ticdc->typed.count &&
-        is_table(&ticdc->typed.list[ticdc->typed.last], table.at, table.length))
-        return &ticdc->typed.list[ticdc->typed.last];
-    found = find_typed(ticdc, table.at, table.length);
-    if (!found) {
-        ticdc->typed.list =
-            iso_reallocate(ticdc->typed.list, (ticdc->typed.count + 1) * sizeof *ticdc->typed.list);
-        struct ticdc_typed *typed = &ticdc->typed.list[ticdc->typed.count++];
-        *typed = (struct ticdc_typed){.table = iso_copy_text(table.at, table.length),
-                                      .table_length = (uint32_t)table.length};
-        found = typed;
-        ticdc->typed.known++;
+    struct ticdc_types *types = &ticdc->typed;
+    if (types->last < types->count && is_table(&types->list[types->last], table.at, table.length))
+        return &types->list[types->last];
+    struct ticdc_typed *typed = find_typed(ticdc, table.at, table.length);
+    if (!typed) {
+        ISO_GROW(types->list, types->count, types->capacity);
+        typed = &types->list[types->count++];
+        *typed = (struct ticdc_typed){
+            .table = iso_copy_text(table.at, table.length),
+            .table_length = (uint32_t)table.length,
+            .next = iso_number_map_put(&types->by_name, iso_hash_text(table.at, table.length),
+                                       types->count - 1)};
+        types->known++;
     }
-    ticdc->typed.last = (uint32_t)(found - ticdc->typed.list);
-    return &ticdc->typed.list[ticdc->typed.last];
+    types->last = (uint32_t)(typed - types->list);
+    return typed;
 }
 
 static struct ticdc_typed_column *find_typed_column(const struct ticdc_typed *typed,
@@ -288,6 +289,7 @@ void ticdc_types_release(struct ticdc *ticdc)
         iso_free(ticdc->typed.list[i].table);
     }
     iso_free(ticdc->typed.list);
+    iso_number_map_release(&ticdc->typed.by_name);
     iso_labels_release(&ticdc->typed.labels);
     ticdc->typed = (struct ticdc_types){.known = ticdc->typed.known};
 }
