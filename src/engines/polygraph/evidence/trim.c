@@ -4,6 +4,8 @@
  * what the last one rests on, and so on, is kept. That is done again while it helps. Of a short
  * proof each lemma and each literal is then left out on trial.
  */
+#include <assert.h>
+
 #include "polygraph/evidence/derive.h"
 #include "polygraph/engine_private.h"
 
@@ -39,6 +41,7 @@ static uint32_t find_read(const struct engine *engine, uint32_t transaction, uin
     uint32_t t = engine->transactions.local[transaction], read = engine->reads.first[t];
     while (read < engine->reads.first[t + 1] && engine->reads.key[read] != key)
         read++;
+    assert(read < engine->reads.first[t + 1]); /* a literal names a read that there is */
     return read;
 }
 
