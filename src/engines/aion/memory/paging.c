@@ -87,6 +87,7 @@ static bool store_versions(struct iso_aion_shard *shard, struct aion_key *key, u
     struct aion_entry cut = {.time = versions->time, .start = versions->time, .detail = serial};
     uint64_t behind = count < all ? versions[count].time
                                   : aion_chunks_chunk(&shard->pool, &key->versions, 1, &all)->time;
+    assert(behind >= versions[count - 1].time); /* they are sorted, and one stays */
     struct iso_spill_record record =
         aion_segment_write(shard, key, serial, versions, count, behind, &shard->paging.record);
     if (shard->paging.record.size > iso_spill_most(shard->paging.store) ||

@@ -8,6 +8,7 @@
  * and a second proof from only those gives the proof.
  */
 #include <assert.h>
+#include <stdlib.h>
 
 #include "polygraph/solving/solve.h"
 
@@ -30,6 +31,7 @@ static void activate_edges(struct open *open)
            ((size_t)engine->graph.node_count + 1) * sizeof *open->first_active);
     for (uint32_t i = 0; i < open->edge_count; i++) {
         struct implied *edge = &open->edges[i];
+        assert(edge->first && (uint32_t)abs(edge->first) <= open->variable_count);
         bool first = edge->first > 0 ? value[edge->first] : !value[-edge->first];
         if (!first || (edge->second && !value[edge->second]))
             continue;
@@ -76,6 +78,7 @@ static bool sort_model(struct open *open)
                 queue[end++] = open->edges[i].to;
         }
     }
+    assert(end <= engine->graph.node_count); /* each node once */
     if (end == engine->graph.node_count)
         memcpy(engine->graph.order, queue, (size_t)end * sizeof *queue);
     return end == engine->graph.node_count;
