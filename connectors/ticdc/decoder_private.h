@@ -230,8 +230,8 @@ void ticdc_settle_labels(struct ticdc *ticdc, const struct ticdc_change *change)
 
 /* Keeps the types of the row's columns that have one. */
 void ticdc_note_types(struct ticdc *ticdc, struct iso_json_text table, const struct iso_row *row);
-/* Of its columns of which the schema says more than rows do: those that have labels, or had some, or
- * zeros before their numbers. */
+/* Of its columns of which the schema says more than rows do: those that have labels, or had some,
+ * or zeros before their numbers. */
 void ticdc_note_schema(struct ticdc *ticdc, struct iso_json_text table,
                        const struct ticdc_table *schema);
 /* Of a table that has another name now. */
