@@ -265,6 +265,7 @@ for name, wanted, made in (
         ("bit_of_64", 0, of_type("BIT(64)", "18446744073709551615", 18446744073709551615)),
         ("bit_as_bytes", 3, of_type("BIT(9)", "257", "b'\\x01\\x01'")),
         ("zerofill", 0, of_type("INT(5) ZEROFILL", "7", "00007")),
+        ("zero_date_as_null", 3, of_type("DATE", "0000-00-00", None)),
         ("zero_date", 0, of_type("DATETIME", "0000-00-00 00:00:00", "0000-00-00 00:00:00")),
         ("json_of_unusual_numbers", 0, of_type(
             "JSON", '{"a": 1e100, "b": -0.0, "c": 12345678901234567890}',
