@@ -83,7 +83,8 @@ void observed_begin_statement(struct observed *observed, struct text *text, uint
     judge_statement(observed);
 }
 
-/* May the rows of a portal or cursor be recorded now, as if they were read now? */
+/* May the rows of a portal or cursor be recorded now, as if they were read now? Not at READ
+ * COMMITTED behind another statement, or another cursor, which may have seen later rows. */
 static bool reads_as_of_now(const struct observed *observed, const struct portal *portal)
 {
     const struct transaction *transaction = &observed->transaction;
@@ -349,9 +350,9 @@ void observed_end_statement(struct observed *observed, const char *tag, bool who
     transaction->operations += observed->running.reading.operations;
     count_statement(observed);
     transaction->saw_snapshot |= took_snapshot(statement, tag);
-    if (statement->kind != PLAN_FETCH && statement->kind != PLAN_DECLARE)
+    if (statement->kind != PLAN_DECLARE)
         transaction->serial++;
-    if (observed->running.portal && !observed->running.portal->is_cursor)
+    if (observed->running.portal)
         observed->running.portal->serial = transaction->serial,
         observed->running.portal->has_run = true;
     if (statement->kind == PLAN_WRITE)
