@@ -55,6 +55,7 @@ FAULTS = [
     ("EXISTS of an aggregate", "shape.c", "is_row_by_row(within) &&", ""),
     ("an aggregate in ORDER BY", "shape.c", "!statement->has_aggregate &&", ""),
     ("a cursor reads now", "statement.c", "    if (portal->writes != transaction->writes)\n        return false;\n", ""),
+    ("another cursor is no statement", "statement.c", "statement->kind != PLAN_DECLARE", "statement->kind != PLAN_FETCH && statement->kind != PLAN_DECLARE"),
     ("floats as the session spells them", "values.c", "return spelling->keeps_floats;", "return true;"),
     ("blanks of a varchar stay", "write.c", "(column->most && strlen(reading_text_of(&value)) > column->most) ||", ""),
     ("NOT is left out of a condition", "condition.c", "is_not ? \"NOT (\" : \"(\"", "\"(\""),
