@@ -62,11 +62,6 @@ uint64_t rowsets_needed(const struct iso_rowsets *engine)
     return bytes + (uint64_t)engine->atoms.count * ATOM + engine->atoms.text_size;
 }
 
-uint64_t iso_rowsets_bytes(const struct iso_rowsets *engine)
-{
-    return rowsets_needed(engine);
-}
-
 /* ---- tables that memory has no room for ---- */
 
 static void drop_rows(struct iso_rowsets *engine, struct rowsets_table *table)
@@ -117,13 +112,4 @@ void rowsets_tidy(struct iso_rowsets *engine)
 {
     rowsets_sweep(engine, UINT64_MAX);
     rowsets_collect_now(engine);
-}
-
-uint32_t iso_rowsets_fit(struct iso_rowsets *engine, uint64_t most)
-{
-    if (rowsets_needed(engine) > most)
-        rowsets_tidy(engine);
-    while (rowsets_needed(engine) > most && rowsets_largest(engine, NULL))
-        rowsets_give_up_largest(engine);
-    return (uint32_t)engine->stats.given_up;
 }

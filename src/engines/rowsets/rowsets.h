@@ -185,13 +185,6 @@ void iso_rowsets_clock(struct iso_rowsets *engine, uint64_t now, uint64_t patien
  * retention say; going back is ignored. */
 void iso_rowsets_forget(struct iso_rowsets *engine, uint64_t floor);
 
-/* As long as what is kept takes more than `most` bytes, the largest table is given up: what it is
- * asked is unjudged (`memory`). Returns how many tables are. */
-uint32_t iso_rowsets_fit(struct iso_rowsets *engine, uint64_t most);
-
-/* Bytes of all that is kept, as far as they follow from what was given. */
-uint64_t iso_rowsets_bytes(const struct iso_rowsets *engine);
-
 /* Nothing will come any more. */
 void iso_rowsets_end(struct iso_rowsets *engine);
 

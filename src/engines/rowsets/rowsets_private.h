@@ -368,7 +368,9 @@ static inline uint32_t rowsets_shard_of(const char *table, size_t length, uint32
 void rowsets_tidy(struct iso_rowsets *engine); /* all that can go without a loss */
 uint64_t rowsets_largest(const struct iso_rowsets *engine,
                          uint32_t *table); /* its bytes; 0: there is none */
-void rowsets_give_up_largest(struct iso_rowsets *engine);
+void rowsets_give_up_largest(
+    struct iso_rowsets *engine); /* what it is asked: unjudged (`memory`) */
+/* bytes of all that is kept, as far as they follow from what was given */
 uint64_t rowsets_needed(const struct iso_rowsets *engine);
 
 /* take.c */
