@@ -664,7 +664,7 @@ static void join_moves(struct tidb_world *world)
 }
 
 /* Whether a row was there, or was not, or held something else: in a column of plain text or
- * numbers. */
+ * numbers that the next change changes. (What one leaves as it is, is compared with nothing.) */
 static bool differs(const struct tidb_world *world, const struct tidb_event *lost,
                     const struct tidb_event *next)
 {
@@ -673,9 +673,11 @@ static bool differs(const struct tidb_world *world, const struct tidb_event *los
     for (uint32_t c = 0; c < schema->column_count && lost->has_before && next->has_before; c++) {
         const struct tidb_type *type = schema->columns[c].type;
         int was = lost->before.of[c], is = next->before.of[c];
-        bool plain = type->form == TIDB_INTEGER || type->form == TIDB_VARCHAR;
-        differ |= plain && !schema->columns[c].is_dropped && !schema->columns[c].has_default &&
-                  was >= 0 && is >= 0 && strcmp(type->pool[was], type->pool[is]) != 0;
+        bool changes = !next->has_after || next->after.of[c] != is,
+             plain = type->form == TIDB_INTEGER || type->form == TIDB_VARCHAR;
+        differ |= plain && changes && !schema->columns[c].is_dropped &&
+                  !schema->columns[c].has_default && was >= 0 && is >= 0 &&
+                  strcmp(type->pool[was], type->pool[is]) != 0;
     }
     return differ;
 }
