@@ -181,10 +181,16 @@ void cell_print_record(const struct cell_world *world, FILE *file, uint32_t t)
     }
     if (!transaction->cts)
         fprintf(file, ",\"status\":\"aborted\"");
+    if (transaction->leaves)
+        fprintf(file, ",\"writes\":\"cdc\"");
     fprintf(file, ",\"ops\":[");
+    const char *between = "";
     for (uint32_t i = 0; i < transaction->operation_count; i++) {
-        fprintf(file, i ? "," : "");
+        if (transaction->leaves && cell_writes(&transaction->operations[i]))
+            continue;
+        fprintf(file, "%s", between);
         print_operation(world, file, &transaction->operations[i]);
+        between = ",";
     }
     fprintf(file, "]}");
 }

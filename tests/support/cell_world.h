@@ -71,6 +71,7 @@ struct cell_operation {
 struct cell_transaction {
     uint64_t sts, cts; /* cts 0: it aborted */
     bool withheld, is_active, writes;
+    bool leaves; /* its record leaves to the stream what it wrote */
     uint64_t xmin, xmax, xip[CELL_XIPS];
     uint32_t xip_count, operation_count;
     struct cell_operation operations[CELL_OPERATIONS];

@@ -46,7 +46,9 @@
  * Without ENDs, a transaction that stands where not every partition has gone on may be incomplete:
  * of each partition that is the last one. Where a record lists what it wrote, and all of that came,
  * it is whole. Of one that is not, a key is unsure whose own partition has not gone on, and who
- * sees it and differs there waits; all other keys are sure.
+ * sees it and differs there waits; all other keys are sure. Of a record that leaves its writes to
+ * the stream waits what it read otherwise, which may be its own; else it is taken for whole, as
+ * nothing but an END would ever tell.
  *
  * Threads: those of the join. Cost: a snapshot's reach is a walk over the xids that it sees beyond
  * the extent.

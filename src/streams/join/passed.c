@@ -130,6 +130,8 @@ void join_extent_place(struct iso_join *join, const struct join_transaction *tra
     bool lists = record != ISO_NONE && !(join->records.list[record].flags & JOIN_RECORD_TAKES);
     if (!extent->closed || lists || transaction->flags & JOIN_COMPLETE)
         return;
+    if (record != ISO_NONE) /* it may have read its own */
+        join_emit_beyond(join, join->records.list[record].tid);
     ISO_GROW(extent->partial, extent->partial_count, extent->partial_capacity);
     extent->partial[extent->partial_count++] = (struct join_partial){cts, transaction->position};
 }
