@@ -436,12 +436,11 @@ static void lie(struct tidb_world *world, struct transaction *transaction, uint3
     snprintf(told->text, sizeof told->text, "x%u %.*s#%s", transaction->number, (int)name.used,
              name.bytes, column->name);
     iso_text_release(&name);
-    /* What is read of a column that no row has shown is left out; of a label that was read by its
-     * name before, the engine has a contradiction, which is none. */
-    bool is_label = column->type->form == TIDB_ENUM || column->type->form == TIDB_SET;
-    told->must_find = is_known && c < world->first_columns &&
-                      !may_be_lost(world, column, *value, other) &&
-                      !(is_label && transaction->own[table][row].was_read[c]);
+    /* What is read of a column that no row has shown is left out. */
+    told->must_find =
+        is_known && c < world->first_columns && !may_be_lost(world, column, *value, other);
+    bool plain = column->type->form == TIDB_INTEGER || column->type->form == TIDB_VARCHAR;
+    told->may_be_doubt = !plain && transaction->own[table][row].was_read[c];
     *value = other;
 }
 

@@ -121,6 +121,7 @@ struct tidb_table {
 struct tidb_lie {
     char text[300]; /* "tid key", without its axiom */
     bool must_find;
+    bool may_be_doubt; /* another text of the cell's value was read before it: a doubt is enough */
 };
 
 struct tidb_world {

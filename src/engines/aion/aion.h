@@ -65,6 +65,7 @@ struct iso_aion_event {
     bool unpromised; /* EXT, TIMESTAMP, final: memory was short, no watermark had passed it (fit.c)
                       */
     bool assumed;    /* EXT, final: rests on an initial value that only another read reported */
+    bool is_first;   /* EXT, final: another read of the key in it is wrong, with other values */
     uint64_t id;     /* digest of level, axiom, transactions and key: the same in every run */
     struct iso_aion_party transaction, other; /* as in struct iso_violation */
     const struct iso_atoms *key_atoms;

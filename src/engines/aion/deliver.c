@@ -83,6 +83,7 @@ static void deliver_event(struct iso_aion *engine, const struct iso_aion_shard *
                                    .kind = finding->kind,
                                    .by_deadline = finding->by_deadline,
                                    .assumed = finding->assumed,
+                                   .is_first = finding->is_first,
                                    .transaction = party_of(atoms, &finding->transaction),
                                    .other = party_of(atoms, &finding->other),
                                    .key_atoms = atoms,

@@ -4,7 +4,7 @@
  * `lossy`: of a table whose source says that the log lacks changes of it (lossy=yes), or of a
  * column that a client found NULL where the stream has defaults in place of NULL. `spelling`:
  * the two values may be one, spelt in two ways (spelling.c); where they surely are, there is no
- * contradiction, and nothing is counted. `ddl`: a conflict of writers between whose commits the
+ * contradiction, and nothing is counted, but where the report left out others of the transaction. `ddl`: a conflict of writers between whose commits the
  * table was emptied (altered.c). Without a change stream: what records read that leave to one what
  * was written. A contradiction is reported tentatively before it is final; both are left out.
  */
@@ -122,6 +122,8 @@ bool pipeline_suppresses(struct iso_pipeline *pipeline, struct iso_aion_event *e
         lossy ? ISO_VALUES_UNCLEAR : pipeline_compare(pipeline, event, final);
     if (!lossy && is_right_now(event))
         return false;
+    if (likeness == ISO_VALUES_EQUAL && event->is_first)
+        likeness = ISO_VALUES_UNCLEAR;
     if (likeness == ISO_VALUES_DIFFER && from_engine && pipeline_waits_beyond(pipeline, event)) {
         pipeline->stats.left_out[event->axiom] += final;
         return true;

@@ -302,6 +302,20 @@ def labels_in_another_order(s):
     s.reads(40, t_1="a")
 
 
+def two_reads_of_a_label(second):
+    def add(s):
+        s.ddl(1, "CREATE", "CREATE TABLE t (id INT PRIMARY KEY, v ENUM('a','b'))")
+        s.row(10, "INSERT", {"id": "1", "v": "2"}, types={"v": "enum"})
+        ops = [{"t": "r", "k": "shop.t/1", "v": "b"},
+               {"t": "r", "k": "shop.t/1", "v": second, "ots": str(START + 30)}]
+        s.put("clients", json.dumps({"tid": "x", "sid": "c", "sts": str(START + 20), "ops": ops}))
+    return add
+
+
+FIND["label_read_twice"] = (Canal, 0, {"value": "v"}, two_reads_of_a_label("b"))
+FIND["lie_behind_a_label_by_name"] = (Canal, 3, {"value": "v"}, two_reads_of_a_label("a"))
+
+
 def index_of_an_expression(s):
     s.ddl(1, "CREATE", "CREATE TABLE t (m INT, z INT, a INT, q INT, v INT, "
           "UNIQUE KEY e ((LOWER(a))), PRIMARY KEY (z, q, a, m))")

@@ -44,7 +44,7 @@ struct aion_finding {
     enum aion_finding_what what; /* READER, WRITER: of a key at a shared cts (SER) */
     enum iso_aion_state state;
     enum iso_violation_kind kind;
-    bool by_deadline, assumed;
+    bool by_deadline, assumed, is_first;
     uint32_t key, operation;
     uint64_t visible_below;     /* EXT: the read had to see what was committed below it */
     struct aion_pairs unlisted; /* count 0: it is listed */

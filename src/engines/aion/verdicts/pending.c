@@ -105,12 +105,36 @@ static const struct aion_observed *first_wrong_read(struct aion_pending *subject
     return first ? first : observed;
 }
 
+static const struct aion_entry *required_by(const struct iso_aion_shard *shard,
+                                            const struct aion_pending *subject,
+                                            const struct aion_observed *observed)
+{
+    return aion_required(shard, &shard->keys.list[subject->key], observed,
+                         observed->own ? subject->transaction : ISO_NONE);
+}
+
+/* Whether the report leaves out a read that is wrong in another way: whoever finds that what it
+ * reports is right has not looked at that one. */
+static bool has_another_wrong(const struct iso_aion_shard *shard, struct aion_pending *subject,
+                              const struct aion_observed *reported)
+{
+    const struct aion_observed *observed = observed_of(subject);
+    const struct aion_entry *required = required_by(shard, subject, reported);
+    for (uint32_t i = 0; i < subject->observed_count; i++)
+        if (observed[i].state == AION_WRONG &&
+            (observed[i].value != reported->value ||
+             required_by(shard, subject, &observed[i]) != required))
+            return true;
+    return false;
+}
+
 static void fill_values(struct iso_aion_shard *shard, struct aion_pending *subject,
                         const struct aion_observed *observed, struct aion_finding *finding)
 {
     struct aion_key *key = &shard->keys.list[subject->key];
     if (key->flags & AION_KEY_PAGED)
         aion_page_in_all(shard, key);
+    finding->is_first = !aion_key_is_list(key) && has_another_wrong(shard, subject, observed);
     finding->expected =
         aion_expected_words(shard, key, observed, observed->own ? subject->transaction : ISO_NONE);
     finding->actual = aion_value_words(shard, key, observed->value);
