@@ -63,7 +63,7 @@ struct carriage {
     bool online;          /* clients' promises come between their records */
     bool lost;         /* a row of the feed was left out: what is found is not told beforehand, but
                           something must be */
-    uint64_t beyond;   /* reads that differed beyond what surely came */
+    uint64_t beyond;   /* reads that differed beyond what surely came, or that are not clear */
     uint32_t restores; /* percent of batches after which the pipeline is saved and restored */
     enum iso_status outcome;
     bool from_file; /* records come before everything else */
