@@ -36,7 +36,7 @@ void iso_native_init(struct iso_native *native)
 {
     iso_json_init(&native->json);
     native->fault = NULL;
-    native->of_file = native->takes_ranges = false;
+    native->of_file = native->takes_ranges = native->leaves_cells = false;
 }
 
 void iso_native_release(struct iso_native *native)
