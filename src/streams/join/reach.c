@@ -53,7 +53,6 @@ void join_extent_deliver(struct iso_join *join, uint64_t xid, uint32_t number)
     assert(number == ISO_NONE || number < join->records.count);
     const struct iso_history *kept = &join->records.kept;
     join->extent.delivered = xid > join->extent.delivered ? xid : join->extent.delivered;
-    join->extent.floor = xid < join->extent.floor ? xid : join->extent.floor;
     if (number == ISO_NONE || !(join->records.list[number].flags & JOIN_RECORD_PLACED))
         return;
     uint32_t t = join->records.list[number].kept;
