@@ -106,7 +106,8 @@ static bool lacks_row(const struct iso_join *join, uint32_t key)
 static void miss(struct iso_join *join, uint32_t key)
 {
     join->keys.list[key].is_missed = true;
-    join->start.missed |= join->keys.list[key].part == JOIN_PART_ROW;
+    if (join->keys.list[key].part == JOIN_PART_ROW)
+        join->start.missed = 0;
 }
 
 /* What the change that found the row did not change is what an initial row had that did not come,
@@ -114,14 +115,14 @@ static void miss(struct iso_join *join, uint32_t key)
 void join_miss_cells(struct iso_join *join)
 {
     iso_atom unknown = iso_value_unknown(&join->texts.atoms, ISO_UNJUDGED_INCOMPLETE);
-    for (uint32_t key = 0; join->start.missed && key < join->keys.names.keys.count; key++) {
+    for (uint32_t key = join->start.missed; key < join->keys.names.keys.count; key++) {
         struct join_key *state = &join->keys.list[key];
         if (!lacks_row(join, key) || state->is_missed || state->initial != JOIN_INITIAL_DELIVERED)
             continue;
         state->is_missed = true;
         join_emit_table_version(join, key, unknown, ISO_JOIN_START + 1, UINT64_MAX);
     }
-    join->start.missed = false;
+    join->start.missed = ISO_NONE;
 }
 
 /* Keys whose initial value is asked for and was not delivered. */
@@ -255,7 +256,8 @@ void join_ask_initial(struct iso_join *join, uint32_t key)
         return;
     if (start->complete && start->snapshots) {
         state->initial = JOIN_INITIAL_DELIVERED;
-        join->start.missed |= lacks_row(join, key);
+        if (lacks_row(join, key) && key < join->start.missed)
+            join->start.missed = key;
         return;
     }
     bool waits = !start->complete;

@@ -72,7 +72,7 @@ struct join_start {
     uint64_t xid;     /* the least that took one; 0: not known */
     uint32_t asked;   /* keys that are JOIN_INITIAL_ASKED */
     uint32_t learned; /* keys that are JOIN_INITIAL_LEARNED */
-    bool missed;      /* a row is, and its cells do not say so yet */
+    uint32_t missed; /* from this key on a cell may not say yet that its row is; ISO_NONE: all do */
     struct join_started last;
 };
 
