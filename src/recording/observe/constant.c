@@ -7,6 +7,14 @@ const char *reading_text_of(const struct value *value)
     return value->text ? value->text : value->number;
 }
 
+/* One that is declared, or stands nowhere else: of another place it could have another type
+ * (pad = $1 AND name = $1), in which its value is another. */
+static bool has_sure_type(const struct statement_input *input, int number)
+{
+    return input->parameters->list[number - 1].type ||
+           (number <= PLAN_PARAMETERS && input->statement->parameters[number - 1] == 1);
+}
+
 static struct value parameter_value(const struct statement_input *input, int number)
 {
     struct value value = {.kind = VALUE_UNKNOWN};
@@ -27,7 +35,7 @@ static struct value parameter_value(const struct statement_input *input, int num
     const struct parameter *parameter = &input->parameters->list[number - 1];
     if (parameter->is_null)
         value.kind = VALUE_NULL;
-    else if (parameter->is_known)
+    else if (parameter->is_known && has_sure_type(input, number))
         value = (struct value){.kind = VALUE_TEXT,
                                .text = input->parameters->values.bytes + parameter->position,
                                .type = parameter->type};

@@ -80,7 +80,7 @@ enum plan_use_kind {
     PLAN_USE_COLUMN,
     PLAN_USE_WITH
 };
-enum { PLAN_USES_MOST = 256 };
+enum { PLAN_USES_MOST = 256, PLAN_PARAMETERS = 256 };
 
 struct plan_use {
     enum plan_use_kind kind;
@@ -106,8 +106,10 @@ struct plan_statement {
     bool says_some; /* constants of each row that matches; `is_exists`: whether there is one, by t
                        or f */
     bool is_exists;
-    const char *name;                  /* of a savepoint, cursor, prepared statement */
-    const PgQuery__SelectStmt *select; /* whose condition it is */
+    uint8_t parameters[PLAN_PARAMETERS]; /* how often $1 and those that follow stand in it: 2 is
+                                            more than once */
+    const char *name;                    /* of a savepoint, cursor, prepared statement */
+    const PgQuery__SelectStmt *select;   /* whose condition it is */
     const PgQuery__Node *node;
     struct plan_table *tables;
     uint32_t table_count, table_capacity;

@@ -291,12 +291,22 @@ static bool is_fine_indirection(struct look *look, const PgQuery__AIndirection *
     return is_fine(look, all->arg);
 }
 
+static void note_parameter(struct plan_statement *statement, int number)
+{
+    if (number < 1 || number > PLAN_PARAMETERS)
+        return;
+    uint8_t *times = &statement->parameters[number - 1];
+    *times += *times < 2;
+}
+
 static bool is_fine_here(struct look *look, const PgQuery__Node *node)
 {
     switch (node->node_case) {
     case PG_QUERY__NODE__NODE_A_CONST:
-    case PG_QUERY__NODE__NODE_PARAM_REF:
     case PG_QUERY__NODE__NODE_SQLVALUE_FUNCTION:
+        return true;
+    case PG_QUERY__NODE__NODE_PARAM_REF:
+        note_parameter(look->statement, node->param_ref->number);
         return true;
     case PG_QUERY__NODE__NODE_SET_TO_DEFAULT:
         return look->statement->kind == PLAN_WRITE || refuse(look, REASON_SHAPE, "DEFAULT");

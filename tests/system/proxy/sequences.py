@@ -53,8 +53,7 @@ class Side:
         if seed % VACUUM_EACH == 0:  # else each query reads what all before it left behind
             self.beside.quietly("VACUUM kv, other")
         if self.session and seed % SESSION:
-            self.session.quietly("ROLLBACK")
-            self.session.quietly("DISCARD ALL")
+            self.session.quietly("ROLLBACK", "DISCARD ALL")
         else:
             self.end()
             self.session = talk.Session(self.port, self.database)
@@ -190,11 +189,12 @@ def run(sides, seed):
                 side.end()
             break
         beside = sequence.writing_beside()
-        for side in sides:
-            if beside:
-                said.append(beside)
-                side.beside.quietly(beside)
-                side.beside.quietly("ROLLBACK")
+        if beside:
+            said.append(beside)
+            for side in sides:
+                side.beside.begin_quietly(beside, "ROLLBACK")
+            for side in sides:
+                side.beside.end_quietly(2)
     return None, count, refused
 
 

@@ -94,9 +94,15 @@ class Session:
             if kind is None or kind == wanted:
                 return
 
-    def quietly(self, sql):
-        self.socket.sendall(query(sql))
-        while True:
+    def quietly(self, *sql):
+        self.begin_quietly(*sql)
+        self.end_quietly(len(sql))
+
+    def begin_quietly(self, *sql):
+        self.socket.sendall(b"".join(map(query, sql)))
+
+    def end_quietly(self, times):
+        while times:
             while len(self.held) < 5 or len(self.held) < 1 + struct.unpack("!i", self.held[1:5])[0]:
                 more = self.socket.recv(65536)
                 if not more:
@@ -104,8 +110,7 @@ class Session:
                 self.held += more
             length = 1 + struct.unpack("!i", self.held[1:5])[0]
             kind, self.held = self.held[:1], self.held[length:]
-            if kind == b"Z":
-                return
+            times -= kind == b"Z"
 
     def say(self, data, ready=1, slowly=0):
         if slowly:

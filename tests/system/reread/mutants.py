@@ -58,6 +58,7 @@ FAULTS = [
     ("another cursor is no statement", "statement.c", "statement->kind != PLAN_DECLARE", "statement->kind != PLAN_FETCH && statement->kind != PLAN_DECLARE"),
     ("floats as the session spells them", "values.c", "return spelling->keeps_floats;", "return true;"),
     ("blanks of a varchar stay", "write.c", "(column->most && strlen(reading_text_of(&value)) > column->most) ||", ""),
+    ("a parameter has the type of each place", "constant.c", "input->statement->parameters[number - 1] == 1", "true"),
     ("NOT is left out of a condition", "condition.c", "is_not ? \"NOT (\" : \"(\"", "\"(\""),
     ("NOT IN is IN", "condition.c", "strcmp(name, \"=\") ? \" NOT IN\" : \" IN\"", "\" IN\""),
     ("the lower of two bounds", "key.c", "number > demands->low", "number < demands->low"),
