@@ -1,12 +1,13 @@
 /* An index of a column by value: rows of which some version of the cell has it. Made when a query
  * first asks for one.
  *
- *     hash of 7 -> row 12 -> row 3           loose: rows that are always looked at
+ *     hash of 7 -> row 12 -> row 3           a class -> row 12 -> row 9        (predicate/place.h)
+ *                                            unindexed: rows that are always looked at
  *
  * It finds too many rows rather than too few: what versions are forgotten leaves its rows here,
- * until the index is thrown away for having more of them than rows four times over. Loose are rows
- * whose cell may be unknown while the row is there, and those with values that have no hash. A NULL
- * equals nothing. */
+ * until the index is thrown away for having more entries than rows eight times over. Unindexed are
+ * rows whose cell may be unknown while the row is there, and those with values that have no place.
+ * A NULL equals nothing. */
 
 #include <assert.h>
 
@@ -19,7 +20,8 @@ static void add_entry(struct rowsets_index *index, uint32_t *head, uint32_t row)
     if (*head != ISO_NONE && index->entries[*head].row == row)
         return;
     ISO_GROW(index->entries, index->count, index->capacity);
-    index->entries[index->count] = (struct rowsets_entry){row, *head};
+    uint32_t length = *head == ISO_NONE ? 1 : index->entries[*head].length + 1;
+    index->entries[index->count] = (struct rowsets_entry){row, *head, length};
     *head = index->count++;
 }
 
@@ -27,20 +29,37 @@ static void add_value(const struct iso_rowsets *engine, struct rowsets_index *in
                       iso_atom value)
 {
     char buffer[ISO_ATOM_TEXT_MAX];
+    struct iso_scalar_place place;
     if (value == ISO_ABSENT)
         return;
     struct iso_scalar scalar =
         iso_atom_is_unknown(&engine->atoms, value)
             ? iso_scalar_of_kind(ISO_SCALAR_UNKNOWN)
             : iso_scalar_read(index->type, rowsets_text(&engine->atoms, value, buffer));
-    if (scalar.kind == ISO_SCALAR_UNKNOWN || !iso_scalar_is_exact(&scalar)) {
+    if (!iso_scalar_place(&scalar, &place)) {
         add_entry(index, &index->unindexed, row);
         return;
     }
-    uint64_t hash = iso_scalar_hash(&scalar);
-    uint32_t head = iso_number_map_get(&index->heads, hash);
+    uint32_t head = iso_number_map_get(&index->heads, place.hash);
     add_entry(index, &head, row);
-    iso_number_map_put(&index->heads, hash, head);
+    iso_number_map_put(&index->heads, place.hash, head);
+    if (place.classes)
+        add_entry(index, &index->classes[__builtin_ctz(place.classes)], row);
+}
+
+uint32_t rowsets_index_seek(const struct rowsets_index *index, struct iso_scalar_place seek,
+                            uint32_t heads[ROWSETS_HEADS])
+{
+    uint32_t count = 0;
+    heads[count] = iso_number_map_get(&index->heads, seek.hash);
+    count += heads[count] != ISO_NONE;
+    heads[count] = index->unindexed;
+    count += heads[count] != ISO_NONE;
+    for (; seek.classes; seek.classes &= seek.classes - 1) {
+        heads[count] = index->classes[__builtin_ctz(seek.classes)];
+        count += heads[count] != ISO_NONE;
+    }
+    return count;
 }
 
 static void release_index(struct rowsets_index *index)
@@ -107,27 +126,22 @@ bool rowsets_is_type(struct iso_scalar_type one, struct iso_scalar_type other)
            one.is_signed == other.is_signed;
 }
 
-const struct rowsets_index *rowsets_index(struct iso_rowsets *engine, uint32_t number,
-                                          uint32_t column, struct iso_scalar_type type)
+uint32_t rowsets_index(struct iso_rowsets *engine, uint32_t number, uint32_t column,
+                       struct iso_scalar_type type)
 {
     struct rowsets_table *table = &engine->store.tables[number];
-    for (uint32_t i = 0; i < table->index_count; i++) {
-        const struct rowsets_index *index = &table->indexes[i];
-        if (index->column == column && rowsets_is_type(index->type, type))
-            return index;
-    }
+    for (uint32_t i = 0; i < table->index_count; i++)
+        if (table->indexes[i].column == column && rowsets_is_type(table->indexes[i].type, type))
+            return i;
     ISO_GROW(table->indexes, table->index_count, table->index_capacity);
     struct rowsets_index *index = &table->indexes[table->index_count++];
     *index = (struct rowsets_index){.column = column, .type = type, .unindexed = ISO_NONE};
+    for (uint32_t i = 0; i < ISO_SCALAR_CLASSES; i++)
+        index->classes[i] = ISO_NONE;
     for (uint32_t c = 0; c < table->chunk_count; c++)
         for (uint32_t i = 0; i < table->chunks[c].count; i++)
             add_row(engine, index, table->chunks[c].rows[i]);
-    return index;
-}
-
-uint32_t rowsets_index_first(const struct rowsets_index *index, uint64_t hash)
-{
-    return iso_number_map_get(&index->heads, hash);
+    return table->index_count - 1;
 }
 
 /* ---- keeping ---- */
@@ -135,7 +149,7 @@ uint32_t rowsets_index_first(const struct rowsets_index *index, uint64_t hash)
 void rowsets_index_value(struct iso_rowsets *engine, struct rowsets_target target, iso_atom value)
 {
     struct rowsets_table *table = &engine->store.tables[target.table];
-    uint64_t most = 4ull * table->row_count + (engine->options.of_few ? 4 : SPARE);
+    uint64_t most = 8ull * table->row_count + (engine->options.of_few ? 4 : SPARE);
     for (uint32_t i = 0; i < table->index_count; i++) {
         struct rowsets_index *index = &table->indexes[i];
         if (index->column == target.column)

@@ -192,107 +192,13 @@ static void count_other_row(struct judge *judge, uint32_t row, iso_atom parts)
         judge->scope.counted += iso_truth_outcomes(judge->row.covered) != ISO_TRUTH_FALSE;
 }
 
-static bool is_before(const struct rowsets_cursor *cursor, const struct rowsets_cursor *end)
-{
-    return cursor->chunk < end->chunk || (cursor->chunk == end->chunk && cursor->at < end->at);
-}
-
-/* Each row that may lie between the bounds. */
-void judge_visit(struct judge *judge, judge_visitor function)
-{
-    const struct iso_rowsets *engine = judge->engine;
-    const struct rowsets_table *table = &engine->store.tables[judge->table];
-    for (struct rowsets_cursor at = judge->scope.from;
-         is_before(&at, &judge->scope.to) && at.chunk < table->chunk_count;) {
-        const struct rowsets_chunk *chunk = &table->chunks[at.chunk];
-        if (at.at == chunk->count) {
-            at = (struct rowsets_cursor){at.chunk + 1, 0};
-            continue;
-        }
-        uint32_t row = chunk->rows[at.at++];
-        function(judge, row, engine->store.rows[row].parts);
-    }
-}
-
-/* Each once; numbers of rows that are gone may be another table's. */
-static void visit_entries(struct judge *judge, uint32_t entry, judge_visitor function)
-{
-    struct iso_rowsets *engine = judge->engine;
-    for (; entry != ISO_NONE; entry = judge->scope.index->entries[entry].next) {
-        struct rowsets_row *row = &engine->store.rows[judge->scope.index->entries[entry].row];
-        assert(row->table == ISO_NONE || row->table < engine->store.table_count);
-        if (row->table != judge->table || row->visit == engine->store.visit)
-            continue;
-        row->visit = engine->store.visit;
-        function(judge, judge->scope.index->entries[entry].row, row->parts);
-    }
-}
-
-/* Each row that may belong to the answer; and those that nobody but the transaction itself wrote so
- * far, or wrote again. */
-static void visit_rows(struct judge *judge, judge_visitor function)
-{
-    struct iso_rowsets *engine = judge->engine;
-    const struct rowsets_query *query = judge->query;
-    if (!++engine->store.visit) {
-        for (uint32_t i = 0; i < engine->store.row_count; i++)
-            engine->store.rows[i].visit = 0;
-        engine->store.visit = 1;
-    }
-    if (!judge->scope.index) {
-        judge_visit(judge, function);
-    } else {
-        visit_entries(judge, rowsets_index_first(judge->scope.index, judge->scope.hash), function);
-        visit_entries(judge, judge->scope.index->unindexed, function);
-    }
-    for (uint32_t i = 0; i < query->own_count; i++) {
-        uint32_t row = ISO_NONE;
-        if (i && query->owns[i - 1].parts == query->owns[i].parts)
-            continue;
-        row = rowsets_find_row(engine, judge->table, query->owns[i].parts);
-        if (row == ISO_NONE ||
-            (judge->scope.index && engine->store.rows[row].visit != engine->store.visit))
-            function(judge, row, query->owns[i].parts);
-    }
-}
-
-static uint64_t count_rows(const struct judge *judge, uint64_t limit)
-{
-    const struct rowsets_table *table = &judge->engine->store.tables[judge->table];
-    uint64_t rows = judge->query->own_count;
-    for (uint32_t c = judge->scope.from.chunk;
-         c <= judge->scope.to.chunk && c < table->chunk_count && rows <= limit; c++)
-        rows += table->chunks[c].count;
-    return rows;
-}
-
-/* Where there are many rows between the bounds, an equality may find fewer. */
-static void choose_index(struct judge *judge)
-{
-    assert(!judge->scope.index);
-    enum { FEW = 64 };
-    struct iso_rowsets *engine = judge->engine;
-    uint64_t few = engine->options.of_few ? 0 : FEW;
-    if (!judge->asked.where || !engine->store.tables[judge->table].is_whole ||
-        count_rows(judge, few) <= few)
-        return;
-    for (uint32_t i = 0; i < judge->asked.where->equality_count && !judge->scope.index; i++) {
-        const struct iso_condition_equality *equality = &judge->asked.where->equalities[i];
-        const struct judge_slot *slot = &judge->asked.slots[equality->column];
-        if (slot->column == ISO_NONE || !iso_condition_is_indexed(judge->asked.where, equality))
-            continue;
-        judge->scope.index = rowsets_index(engine, judge->table, slot->column, slot->type);
-        judge->scope.hash = iso_scalar_hash(&judge->asked.where->constants[equality->constant]);
-    }
-}
-
 /* Rows that were there count, not those that were, or will be. */
 static bool is_within_limit(struct judge *judge)
 {
     uint64_t limit = judge->engine->options.scan_limit;
-    if (count_rows(judge, limit) <= limit)
+    if (judge_count_rows(judge, limit) <= limit)
         return true;
-    visit_rows(judge, count_other_row);
+    judge_visit_matches(judge, count_other_row);
     return judge->scope.counted <= limit;
 }
 
@@ -314,7 +220,7 @@ static void judge_range(struct judge *judge)
     rowsets_order_narrow_plain(judge->engine, table, judge->query->from, judge->query->to,
                                &judge->scope.from, &judge->scope.to);
     if (is_within_limit(judge))
-        visit_rows(judge, judge_other_row);
+        judge_visit_matches(judge, judge_other_row);
     else
         judge_doubt(judge, 1u << ISO_UNJUDGED_SCAN_LIMIT, 0);
 }
@@ -356,12 +262,12 @@ static void judge_rows(struct judge *judge)
     rowsets_order_narrow(judge->engine, &judge->engine->store.tables[judge->table],
                          judge->asked.has_bounds ? &judge->asked.bounds : NULL, &judge->scope.from,
                          &judge->scope.to);
-    choose_index(judge);
+    judge_choose_access(judge);
     if (!is_within_limit(judge)) {
         judge_doubt(judge, 1u << ISO_UNJUDGED_SCAN_LIMIT, 0);
         return;
     }
-    visit_rows(judge, judge_other_row);
+    judge_visit_matches(judge, judge_other_row);
     judge_returned(judge);
 }
 
@@ -498,7 +404,7 @@ static void release(struct judge *judge)
     judge_release_returned(judge);
     iso_json_release(&judge->texts.reader);
     iso_bounds_release(&judge->asked.bounds);
-    ISO_FREE_ALL(judge->asked.slots, judge->row.cells, judge->scalars);
+    ISO_FREE_ALL(judge->asked.slots, judge->row.cells, judge->scalars, judge->scope.lists);
     iso_text_release(&judge->texts.room);
     iso_text_release(&judge->texts.parts);
     iso_text_release(&judge->texts.json);

@@ -78,9 +78,12 @@ struct judge_returned {
 
 /* Which rows are looked at. */
 struct judge_scope {
-    struct rowsets_cursor from, to;    /* the rows that the bounds may cover, */
-    const struct rowsets_index *index; /* or those of an equality; NULL: none */
-    uint64_t hash;                     /* of the equality's constant */
+    struct rowsets_cursor from, to; /* the rows that the bounds may cover, */
+    bool is_indexed;                /* or those of these lists: */
+    struct judge_entries {
+        uint32_t index, entry; /* of the table; the first entry */
+    } * lists;
+    uint32_t list_count, list_capacity;
     uint32_t looked_at, counted;
 };
 
@@ -146,11 +149,20 @@ void judge_keep_text(struct judge *judge, uint32_t slot, struct iso_scalar *scal
 void judge_returned(struct judge *judge);
 void judge_release_returned(struct judge *judge);
 
-/* judge.c */
+/* judge_access.c */
 typedef void (*judge_visitor)(struct judge *judge, uint32_t row, iso_atom parts);
 /* Each row of the table that the bounds may cover, also those that are not there at the query's
  * moment. */
 void judge_visit(struct judge *judge, judge_visitor visitor);
+/* As many rows lie between the bounds, and the transaction's own; or it is more than `limit`. */
+uint64_t judge_count_rows(const struct judge *judge, uint64_t limit);
+/* From now on judge_visit_matches asks indexes of the condition's columns, where they find few. */
+void judge_choose_access(struct judge *judge);
+/* Each row that may belong to the answer; and those that nobody but the transaction itself wrote so
+ * far, or wrote again. */
+void judge_visit_matches(struct judge *judge, judge_visitor visitor);
+
+/* judge.c */
 /* For who judges otherwise: false: it cannot be judged. Close it in any case. */
 bool judge_open(struct judge *judge, struct iso_rowsets *engine, struct rowsets_query *query);
 void judge_close(struct judge *judge);

@@ -14,6 +14,7 @@
 #include "base/number_map.h"
 #include "base/text.h"
 #include "predicate/condition.h"
+#include "predicate/place.h"
 #include "rowsets/rowsets.h"
 
 /* ---- the store ---- */
@@ -82,9 +83,11 @@ struct rowsets_index {
     struct iso_number_map heads; /* by hash: the first entry */
     struct rowsets_entry {
         uint32_t row, next; /* ISO_NONE: the last */
+        uint32_t length;    /* entries from here on */
     } * entries;
     uint32_t count, capacity;
-    uint32_t unindexed; /* rows that are always looked at */
+    uint32_t classes[ISO_SCALAR_CLASSES]; /* the first entry of each */
+    uint32_t unindexed;                   /* of rows that are always looked at */
 };
 
 struct rowsets_table {
@@ -390,11 +393,14 @@ uint32_t rowsets_judge(struct iso_rowsets *engine, struct rowsets_query *query,
                        enum rowsets_finality finality);
 
 /* equal.c */
-const struct rowsets_index *rowsets_index(struct iso_rowsets *engine, uint32_t table,
-                                          uint32_t column, struct iso_scalar_type type);
+/* Its number in the table. */
+uint32_t rowsets_index(struct iso_rowsets *engine, uint32_t table, uint32_t column,
+                       struct iso_scalar_type type);
 bool rowsets_is_type(struct iso_scalar_type one, struct iso_scalar_type other);
-uint32_t rowsets_index_first(const struct rowsets_index *index,
-                             uint64_t hash); /* ISO_NONE: no row */
+enum { ROWSETS_HEADS = ISO_SCALAR_CLASSES + 2 };
+/* First entries of the lists in which all rows stand whose value may be the one that is sought. */
+uint32_t rowsets_index_seek(const struct rowsets_index *index, struct iso_scalar_place seek,
+                            uint32_t heads[ROWSETS_HEADS]);
 void rowsets_index_value(struct iso_rowsets *engine, struct rowsets_target target, iso_atom value);
 void rowsets_index_loosen(struct iso_rowsets *engine, struct rowsets_target target);
 /* The row's cells may follow its write, up to `end`. */

@@ -128,14 +128,18 @@ const struct iso_range *iso_history_set_of(const struct iso_history *history, ui
 {
     if (!history->ranges.count)
         return NULL;
+    const struct iso_range *list = history->ranges.list;
     uint32_t transaction = iso_history_owner(history, operation);
     uint32_t at = operation - history->txns.first_op[transaction];
-    struct history_range_run run =
-        history_ranges_of(history, transaction, 0, history->ranges.count);
-    for (uint32_t i = run.first; i < run.end; i++)
-        if (at - history->ranges.list[i].first < history->ranges.list[i].count)
-            return &history->ranges.list[i];
-    return NULL;
+    uint32_t low = 0, high = history->ranges.count;
+    ISO_BISECT(low, high, middle,
+               list[middle].transaction < transaction ||
+                   (list[middle].transaction == transaction && list[middle].first <= at));
+    while (low > 0 && list[low - 1].transaction == transaction && !list[low - 1].count)
+        low--;
+    bool is_inside = low > 0 && list[low - 1].transaction == transaction &&
+                     at - list[low - 1].first < list[low - 1].count;
+    return is_inside ? &list[low - 1] : NULL;
 }
 
 bool iso_history_in_range(const struct iso_history *history, uint32_t operation, bool *is_row)

@@ -1,6 +1,7 @@
 /* A condition's constants by the types of their columns, and the condition of a row. */
 
 #include <assert.h>
+#include <string.h>
 
 #include "base/memory.h"
 #include "predicate/condition_private.h"
@@ -175,12 +176,29 @@ void iso_condition_bind(struct iso_condition *condition, const struct iso_scalar
 
 struct row {
     const struct iso_scalar *cells, *constants;
+    uint64_t known[CONDITION_REPEATED / 64]; /* bits of `repeated` */
+    iso_truth repeated[CONDITION_REPEATED];
 };
 
-static inline const struct iso_scalar *operand_of(struct row row, uint16_t operand)
+static inline const struct iso_scalar *operand_of(const struct row *row, uint16_t operand)
 {
-    return operand & CONDITION_CONSTANT ? &row.constants[operand & ~(unsigned)CONDITION_CONSTANT]
-                                        : &row.cells[operand];
+    return operand & CONDITION_CONSTANT ? &row->constants[operand & ~(unsigned)CONDITION_CONSTANT]
+                                        : &row->cells[operand];
+}
+
+static iso_truth test(const struct row *row, const struct condition_step *step)
+{
+    return iso_scalar_test(operand_of(row, step->left), operand_of(row, step->right), step->set);
+}
+
+static iso_truth test_once(struct row *row, const struct condition_step *step)
+{
+    uint32_t number = step->count - 1u;
+    uint64_t bit = 1ull << number % 64, *known = &row->known[number / 64];
+    if (!(*known & bit))
+        row->repeated[number] = test(row, step);
+    *known |= bit;
+    return row->repeated[number];
 }
 
 static iso_truth is_in(const struct iso_scalar *value, const struct iso_scalar *list,
@@ -216,28 +234,30 @@ iso_truth iso_condition_judge(const struct iso_condition *condition, const struc
 {
     iso_truth stack[CONDITION_STACK];
     uint32_t used = 0;
-    struct row row = {cells, condition->constants};
+    struct row row;
+    row.cells = cells;
+    row.constants = condition->constants;
+    memset(row.known, 0, sizeof row.known);
     const struct condition_step *end = condition->steps + condition->step_count;
     for (const struct condition_step *step = condition->steps; step < end; step++) {
         iso_truth *top = &stack[used ? used - 1 : 0];
         switch ((enum condition_code)step->code) {
         case CONDITION_COMPARE:
-            stack[used++] = iso_scalar_test(operand_of(row, step->left),
-                                            operand_of(row, step->right), step->set);
+            stack[used++] = step->count ? test_once(&row, step) : test(&row, step);
             break;
         case CONDITION_IN:
             stack[used++] =
-                is_in(operand_of(row, step->left), &row.constants[step->right], step->count);
+                is_in(operand_of(&row, step->left), &row.constants[step->right], step->count);
             break;
         case CONDITION_IS_NULL:
-            stack[used++] = is_null(operand_of(row, step->left));
+            stack[used++] = is_null(operand_of(&row, step->left));
             break;
         case CONDITION_BEGINS:
             stack[used++] =
-                begins(operand_of(row, step->left), &row.constants[step->right], step->set);
+                begins(operand_of(&row, step->left), &row.constants[step->right], step->set);
             break;
         case CONDITION_IS:
-            stack[used++] = is_true(operand_of(row, step->left));
+            stack[used++] = is_true(operand_of(&row, step->left));
             break;
         case CONDITION_AND:
             top[-1] = iso_truth_and(top[-1], top[0]);

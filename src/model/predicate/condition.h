@@ -2,7 +2,7 @@
  *
  *     account_id = 7 AND status IN ('open', 'paid') AND (amount > 10 OR note IS NULL)
  *
- *     iso_condition_parse(&condition, text, length, &error)     columns and equalities are listed
+ *     iso_condition_parse(&condition, text, length, &error)     columns and paths are listed
  *     iso_condition_bind(&condition, types)                      a type a column; again when a
  *                                                                schema changes
  *     iso_condition_judge(&condition, cells)                     a cell a column
@@ -62,16 +62,23 @@ struct iso_condition_column {
                                   iso_scalar_integer will do */
 };
 
-/* column = constant, in every row that matches. */
-struct iso_condition_equality {
-    uint32_t column, constant;
+/* How an index finds all rows that match, in postfix order: the last path is the whole's. */
+enum iso_condition_path_kind {
+    ISO_PATH_EQUAL,  /* rows where the column is one of the constants */
+    ISO_PATH_EITHER, /* rows of one side: either will do */
+    ISO_PATH_BOTH    /* rows of both sides */
+};
+struct iso_condition_path {
+    uint8_t kind;
+    uint16_t column, constant, count; /* of ISO_PATH_EQUAL */
+    uint32_t left;                    /* the path of one side; the other's is the one before this */
 };
 
 struct iso_condition {
-    uint32_t column_count, constant_count, equality_count, step_count;
+    uint32_t column_count, constant_count, path_count, step_count;
     struct iso_condition_column *columns; /* each once, as they come */
     struct iso_scalar *constants;         /* once it is bound */
-    struct iso_condition_equality *equalities;
+    struct iso_condition_path *paths;     /* none: every row has to be looked at */
     uint32_t misfit; /* once it is bound: where the first constant stands that is no value of its
                         column; 0: none */
 
@@ -92,11 +99,3 @@ void iso_condition_bind(struct iso_condition *condition, const struct iso_scalar
 
 iso_truth iso_condition_judge(const struct iso_condition *condition,
                               const struct iso_scalar *cells);
-
-/* Whether an index of the column by iso_scalar_hash finds all rows that the equality may match, but
- * those whose cells are not exact themselves (iso_scalar_is_exact). */
-static inline bool iso_condition_is_indexed(const struct iso_condition *condition,
-                                            const struct iso_condition_equality *equality)
-{
-    return iso_scalar_is_exact(&condition->constants[equality->constant]);
-}

@@ -4,7 +4,9 @@
 #include <strings.h>
 
 #include "base/base64.h"
+#include "base/hash.h"
 #include "base/memory.h"
+#include "base/number_map.h"
 #include "predicate/condition_private.h"
 #include "predicate/lexer.h"
 
@@ -24,8 +26,10 @@ struct expression {
 struct parser {
     struct predicate_lexer lexer;
     struct condition_step *steps;
-    uint32_t capacity, columns, literals, equalities; /* of the lists */
+    uint32_t capacity, columns, literals, paths; /* of the lists */
     struct iso_condition *condition;
+    struct iso_number_map constants, tests; /* by hash, by operands: where it stood first */
+    uint32_t repeated;
     uint32_t depth;
 };
 
@@ -80,6 +84,29 @@ static uint16_t add_constant(struct parser *parser, const struct condition_liter
     return (uint16_t)condition->constant_count++;
 }
 
+static bool is_constant(const struct iso_condition *condition, uint32_t number,
+                        const struct condition_literal *literal, uint16_t column)
+{
+    const struct condition_literal *known = &condition->literals[number];
+    const char *names = condition->names.bytes;
+    return known->kind == literal->kind && known->column == column &&
+           known->length == literal->length &&
+           !memcmp(names + known->start, names + literal->start, literal->length);
+}
+
+/* One that is the same as another is that one. */
+static uint16_t find_constant(struct parser *parser, const struct condition_literal *literal,
+                              uint16_t column)
+{
+    struct iso_condition *condition = parser->condition;
+    uint64_t hash = iso_hash_text(condition->names.bytes + literal->start, literal->length) +
+                    iso_hash_number(iso_number_pair(literal->kind, column));
+    uint32_t known = iso_number_map_add(&parser->constants, hash, condition->constant_count);
+    if (known < condition->constant_count && is_constant(condition, known, literal, column))
+        return (uint16_t)known;
+    return add_constant(parser, literal, column);
+}
+
 static uint16_t column_of(const struct operand *operand)
 {
     return operand->is_column ? operand->column : CONDITION_NO_COLUMN;
@@ -92,19 +119,52 @@ static uint16_t operand_of(struct parser *parser, const struct operand *operand,
     if (operand->is_column)
         return operand->column;
     return CONDITION_CONSTANT |
-           add_constant(parser, &operand->literal, other ? column_of(other) : CONDITION_NO_COLUMN);
+           find_constant(parser, &operand->literal, other ? column_of(other) : CONDITION_NO_COLUMN);
+}
+
+static void add_path(struct parser *parser, struct iso_condition_path path)
+{
+    struct iso_condition *condition = parser->condition;
+    ISO_GROW(condition->paths, condition->path_count, parser->paths);
+    condition->paths[condition->path_count++] = path;
+}
+
+/* The sides' paths stand from `start` and `middle` on. What has none on one side is found by the
+ * other, if both sides have to be true. */
+static void join_paths(struct parser *parser, uint32_t start, uint32_t middle,
+                       enum iso_condition_path_kind kind)
+{
+    uint32_t end = parser->condition->path_count;
+    assert(start <= middle && middle <= end);
+    if (start < middle && middle < end)
+        add_path(parser, (struct iso_condition_path){.kind = (uint8_t)kind, .left = middle - 1});
+    else if (kind == ISO_PATH_BOTH)
+        parser->condition->path_count = start;
+}
+
+/* A comparison that stood before has that one's number, and is made once a row. */
+static void emit_numbered(struct parser *parser, struct condition_step step)
+{
+    uint64_t operands = iso_number_pair(step.left << 8 | step.set, step.right);
+    uint32_t at = emit(parser, step), first = iso_number_map_add(&parser->tests, operands, at);
+    struct condition_step *steps = parser->condition->steps;
+    if (first == at)
+        return;
+    if (!steps[first].count && parser->repeated < CONDITION_REPEATED)
+        steps[first].count = (uint16_t)++parser->repeated;
+    steps[at].count = steps[first].count;
 }
 
 static void emit_test(struct parser *parser, uint16_t left, unsigned accepted, uint16_t right)
 {
-    struct iso_condition *condition = parser->condition;
     bool is_column = !(left & CONDITION_CONSTANT), is_constant = right & CONDITION_CONSTANT;
-    emit(parser, (struct condition_step){CONDITION_COMPARE, (uint8_t)accepted, left, right, 0});
-    if (accepted != ISO_ORDER_EQUAL || is_column != is_constant)
-        return;
-    ISO_GROW(condition->equalities, condition->equality_count, parser->equalities);
-    condition->equalities[condition->equality_count++] = (struct iso_condition_equality){
-        is_column ? left : right, (is_column ? right : left) & ~(unsigned)CONDITION_CONSTANT};
+    emit_numbered(parser,
+                  (struct condition_step){CONDITION_COMPARE, (uint8_t)accepted, left, right, 0});
+    if (accepted == ISO_ORDER_EQUAL && is_column == is_constant)
+        add_path(parser, (struct iso_condition_path){.column = is_column ? left : right,
+                                                     .constant = (is_column ? right : left) &
+                                                                 ~(unsigned)CONDITION_CONSTANT,
+                                                     .count = 1});
 }
 
 static void emit_compare(struct parser *parser, const struct operand *left, unsigned accepted,
@@ -323,7 +383,7 @@ static bool parse_between(struct parser *parser, const struct operand *left, boo
 static bool parse_in(struct parser *parser, const struct operand *left, bool is_not)
 {
     struct operand item = {.is_column = false};
-    uint32_t mark = parser->condition->equality_count;
+    uint32_t mark = parser->condition->path_count;
     uint16_t first = 0, count = 0, operand = 0;
     if (!next_word(parser) || !expect(parser, PREDICATE_OPEN, "'(' and the constants of the list"))
         return false;
@@ -338,13 +398,17 @@ static bool parse_in(struct parser *parser, const struct operand *left, bool is_
     } while (is_at(parser, PREDICATE_COMMA));
     if (!expect(parser, PREDICATE_CLOSE, "',' or ')'"))
         return false;
-    if (count == 1)
+    if (count == 1) {
         emit_test(parser, operand, ISO_ORDER_EQUAL, CONDITION_CONSTANT | first);
-    else
+    } else {
         emit(parser, (struct condition_step){CONDITION_IN, ISO_ORDER_EQUAL, operand, first, count});
+        if (left->is_column)
+            add_path(parser, (struct iso_condition_path){
+                                 .column = operand, .constant = first, .count = count});
+    }
     emit_not(parser, is_not);
     if (is_not)
-        parser->condition->equality_count = mark;
+        parser->condition->path_count = mark;
     return true;
 }
 
@@ -442,7 +506,7 @@ static bool parse_behind(struct parser *parser, const struct operand *left, bool
 
 static bool parse_test(struct parser *parser, struct expression *expression)
 {
-    uint32_t mark = parser->condition->equality_count;
+    uint32_t mark = parser->condition->path_count;
     bool is_test = false;
     if (is_at(parser, PREDICATE_OPEN)) {
         if (!parse_brackets(parser, expression))
@@ -457,7 +521,7 @@ static bool parse_test(struct parser *parser, struct expression *expression)
     if (!is_test && is_at(parser, PREDICATE_IS)) {
         if (!parse_is(parser, expression))
             return false;
-        parser->condition->equality_count = mark;
+        parser->condition->path_count = mark;
         is_test = true;
     }
     expression->is_operand &= !is_test;
@@ -468,14 +532,14 @@ static bool parse_factor(struct parser *parser, struct expression *expression)
 {
     if (!is_at(parser, PREDICATE_NOT))
         return parse_test(parser, expression);
-    uint32_t mark = parser->condition->equality_count;
+    uint32_t mark = parser->condition->path_count;
     if (!deeper(parser) || !next_word(parser) || !parse_factor(parser, expression))
         return false;
     parser->depth--;
     emit_truth(parser, expression);
     emit_not(parser, true);
     expression->is_operand = false;
-    parser->condition->equality_count = mark;
+    parser->condition->path_count = mark;
     return true;
 }
 
@@ -496,9 +560,11 @@ static void join_sides(struct parser *parser, uint32_t skip, enum condition_code
 static bool parse_term(struct parser *parser, struct expression *expression)
 {
     struct expression right;
+    uint32_t mark = parser->condition->path_count;
     if (!parse_factor(parser, expression))
         return false;
     while (is_at(parser, PREDICATE_AND)) {
+        uint32_t middle = parser->condition->path_count;
         emit_truth(parser, expression);
         uint32_t skip = emit_skip(parser, ISO_TRUTH_FALSE);
         if (!next_word(parser) || !parse_factor(parser, &right))
@@ -506,6 +572,7 @@ static bool parse_term(struct parser *parser, struct expression *expression)
         emit_truth(parser, &right);
         expression->is_operand = false;
         join_sides(parser, skip, CONDITION_AND);
+        join_paths(parser, mark, middle, ISO_PATH_EITHER);
     }
     return true;
 }
@@ -513,18 +580,19 @@ static bool parse_term(struct parser *parser, struct expression *expression)
 static bool parse_any(struct parser *parser, struct expression *expression)
 {
     struct expression right;
-    uint32_t mark = parser->condition->equality_count;
+    uint32_t mark = parser->condition->path_count;
     if (!parse_term(parser, expression))
         return false;
     while (is_at(parser, PREDICATE_OR)) {
+        uint32_t middle = parser->condition->path_count;
         emit_truth(parser, expression);
         uint32_t skip = emit_skip(parser, ISO_TRUTH_TRUE);
         if (!next_word(parser) || !parse_term(parser, &right))
             return false;
         emit_truth(parser, &right);
         expression->is_operand = false;
-        parser->condition->equality_count = mark;
         join_sides(parser, skip, CONDITION_OR);
+        join_paths(parser, mark, middle, ISO_PATH_BOTH);
     }
     return true;
 }
@@ -548,7 +616,10 @@ enum iso_status iso_condition_parse(struct iso_condition *condition, const char 
         return iso_error_set(error, ISO_BAD_INPUT, "byte %d: expected at most %d bytes",
                              ISO_CONDITION_TEXT + 1, ISO_CONDITION_TEXT);
     iso_text_reserve(&condition->names, 1); /* empty texts have a place, too */
-    if (predicate_lexer_start(&parser.lexer, text, length, error) && parse_whole(&parser))
+    bool fine = predicate_lexer_start(&parser.lexer, text, length, error) && parse_whole(&parser);
+    iso_number_map_release(&parser.constants);
+    iso_number_map_release(&parser.tests);
+    if (fine)
         return ISO_OK;
     iso_condition_release(condition);
     return error->status;
@@ -558,7 +629,7 @@ void iso_condition_release(struct iso_condition *condition)
 {
     for (uint32_t i = 0; i < condition->column_count; i++)
         iso_free((char *)(uintptr_t)condition->columns[i].name.at);
-    ISO_FREE_ALL(condition->columns, condition->constants, condition->equalities, condition->steps,
+    ISO_FREE_ALL(condition->columns, condition->constants, condition->paths, condition->steps,
                  condition->literals);
     iso_text_release(&condition->names);
     iso_text_release(&condition->spelt);

@@ -6,7 +6,8 @@
 /* Most push one truth; AND and OR take two and push one, those behind them take one and push
  * one. */
 enum condition_code {
-    CONDITION_COMPARE, /* operands `left` and `right`: the order is one of `set` */
+    CONDITION_COMPARE, /* operands `left` and `right`: the order is one of `set`; `count`: 1 + its
+                          number among those that stand several times, or 0 */
     CONDITION_IN,      /* operand `left`: one of `count` constants from `right` on */
     CONDITION_IS_NULL, /* operand `left` */
     CONDITION_BEGINS,  /* operand `left`, with constant `right` */
@@ -43,6 +44,9 @@ struct condition_literal {
     uint32_t location;
     uint32_t start, length; /* of its text, in the condition's names */
 };
+
+/* Comparisons that stand several times; more are made each time. */
+enum { CONDITION_REPEATED = 512 };
 
 /* Truths that wait for others: two a level, and those of a BETWEEN. */
 enum { CONDITION_STACK = 2 * ISO_CONDITION_DEPTH + 8 };

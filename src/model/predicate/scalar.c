@@ -372,8 +372,8 @@ static enum iso_likeness likeness_of(uint8_t kind, const struct iso_scalar *left
 
 /* ---- comparing what has no type ---- */
 
-/* As atoms have them: no zeros before it, no plus. */
-static bool read_integer(const struct iso_scalar *untyped, struct iso_scalar *integer)
+/* No zeros before it, no plus. */
+bool iso_scalar_is_integer(const struct iso_scalar *untyped, struct iso_scalar *integer)
 {
     struct iso_json_text text = text_of(untyped);
     size_t first = text.length && *text.at == '-';
@@ -400,7 +400,7 @@ static iso_order compare_untyped(const struct iso_scalar *left, const struct iso
     enum iso_text_order texts = order_of_texts(left, right);
     if (are_same(left, right))
         return ISO_ORDER_EQUAL;
-    bool integers = read_integer(left, &one) && read_integer(right, &other);
+    bool integers = iso_scalar_is_integer(left, &one) && iso_scalar_is_integer(right, &other);
     if (texts == ISO_TEXT_COLLATED && !integers)
         return iso_order_make(ISO_ORDER_ANY, ISO_PREDICATE_COLLATION);
     enum iso_likeness likeness = likeness_of(ISO_VALUE_UNKNOWN, left, right);
@@ -418,7 +418,7 @@ static iso_order compare_half_typed(const struct iso_scalar *untyped,
                                     const struct iso_scalar *typed)
 {
     struct iso_scalar integer, boolean;
-    if (is_number(typed) && read_integer(untyped, &integer))
+    if (is_number(typed) && iso_scalar_is_integer(untyped, &integer))
         return iso_scalar_compare(&integer, typed);
     if (typed->kind == ISO_SCALAR_BOOLEAN) {
         boolean = read_boolean(text_of(untyped));
@@ -492,31 +492,6 @@ iso_truth iso_scalar_begins(const struct iso_scalar *text, const struct iso_scal
 }
 
 /* ---- hashes and texts ---- */
-
-bool iso_scalar_is_exact(const struct iso_scalar *scalar)
-{
-    switch ((enum iso_scalar_kind)scalar->kind) {
-    case ISO_SCALAR_BOOLEAN:
-    case ISO_SCALAR_INTEGER:
-    case ISO_SCALAR_DECIMAL:
-    case ISO_SCALAR_COUNT:
-    case ISO_SCALAR_INSTANT:
-    case ISO_SCALAR_TOKEN:
-        return true;
-    case ISO_SCALAR_TEXT:
-        return scalar->text_order != ISO_TEXT_COLLATED;
-    default:
-        return false;
-    }
-}
-
-uint64_t iso_scalar_hash(const struct iso_scalar *scalar)
-{
-    bool is_text = scalar->kind == ISO_SCALAR_DECIMAL || scalar->kind >= ISO_SCALAR_INSTANT;
-    uint64_t hash = is_text ? iso_hash_text(scalar->text, scalar->length)
-                            : iso_hash_number((uint64_t)scalar->number);
-    return hash + (scalar->kind == ISO_SCALAR_DECIMAL && scalar->is_negative);
-}
 
 static void put_decimal(struct iso_text *text, const struct iso_scalar *scalar)
 {

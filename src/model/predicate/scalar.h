@@ -174,10 +174,8 @@ static inline iso_truth iso_scalar_test(const struct iso_scalar *left,
  * in their order. */
 iso_truth iso_scalar_begins(const struct iso_scalar *text, const struct iso_scalar *prefix);
 
-/* Whether equal scalars of this kind have equal hashes and no other is equal: what an index may
- * use. */
-bool iso_scalar_is_exact(const struct iso_scalar *scalar);
-uint64_t iso_scalar_hash(const struct iso_scalar *scalar);
+/* Whether an untyped one is an integer, as atoms have them. */
+bool iso_scalar_is_integer(const struct iso_scalar *untyped, struct iso_scalar *integer);
 
 /* Its canonical text: numbers as above with their sign. Not of NULL, unknown and opaque ones. */
 void iso_scalar_put(struct iso_text *text, const struct iso_scalar *scalar);

@@ -191,24 +191,43 @@ static bool is_word(struct iso_json_text text)
            !memchr("='\")", text.at[text.length - 1], 4);
 }
 
-/* True and false have short forms; of base64 the bytes, or hex digits, may be the other. */
-static bool may_be_forms(struct iso_json_text one, struct iso_json_text other)
+/* True and false have short forms. */
+static bool may_be_boolean(struct iso_json_text text)
 {
-    bool boolean = one.length == 1
-                       ? (*one.at | 0x20) == 't' || (*one.at | 0x20) == 'f'
-                       : spelling_is_word(one, "true") || spelling_is_word(one, "false");
-    bool base64 = one.length % 4 == 0 &&
-                  (other.length == one.length / 4 * 3 || other.length == one.length / 2 * 3);
-    return boolean || base64;
+    return text.length == 1 ? (*text.at | 0x20) == 't' || (*text.at | 0x20) == 'f'
+                            : spelling_is_word(text, "true") || spelling_is_word(text, "false");
 }
 
-/* Texts as most are, such as a status or a name, which are one value if they are equal: whatever
- * type they have. */
+static bool is_base64_of(size_t length, size_t other)
+{
+    return length % 4 == 0 && (other == length / 4 * 3 || other == length / 2 * 3);
+}
+
+static bool is_uuid_length(size_t length)
+{
+    return length == 32 || length == 36;
+}
+
+bool iso_words_may_meet(size_t length, size_t other)
+{
+    return is_base64_of(length, other) || is_base64_of(other, length) ||
+           (is_uuid_length(length) && is_uuid_length(other));
+}
+
+static bool is_sure_word(struct iso_json_text text)
+{
+    return is_word(text) && !may_be_boolean(text);
+}
+
+size_t iso_word_length(struct iso_json_text text)
+{
+    return text.length < ISO_WORD_LENGTH && is_sure_word(text) ? text.length : 0;
+}
+
 static bool are_two_words(struct iso_json_text one, struct iso_json_text other)
 {
-    enum { UUID = 32 };
-    return is_word(one) && is_word(other) && !may_be_forms(one, other) &&
-           !may_be_forms(other, one) && (one.length < UUID || other.length < UUID);
+    return is_sure_word(one) && is_sure_word(other) &&
+           !iso_words_may_meet(one.length, other.length);
 }
 
 static enum iso_likeness compare_untyped(struct iso_value_type type, struct iso_json_text one,

@@ -42,6 +42,15 @@ struct iso_spellers {
 enum iso_likeness iso_values_compare(struct iso_value_type type, struct iso_json_text one,
                                      struct iso_json_text other, struct iso_spellers spellers);
 
+/* ---- texts of no type ---- */
+
+/* A letter before it, as a status or a name has. Two words are two values, whatever type they have,
+ * unless their lengths may meet. The length of one; 0: it is none, or a long one. */
+enum { ISO_WORD_LENGTH = 256 }; /* below it */
+size_t iso_word_length(struct iso_json_text text);
+/* Base64 of one length may be the bytes of another, or their hex digits; a UUID has two lengths. */
+bool iso_words_may_meet(size_t length, size_t other);
+
 /* ---- whole rows: objects of columns ---- */
 
 struct iso_column_types {
