@@ -17,9 +17,9 @@ static const struct cli_option options[] = {
     CLI_ROW_NUMBER("messages", "N", PLACE(messages), 1, UINT64_MAX,
                    "Stop after N messages. What still waits then stays undecided."),
     CLI_ROW_FLAG("drain", PLACE(drain),
-                 "On Ctrl-C and SIGTERM read on to where the partitions end at that\n"
-                 "moment; then everything is final. Without it, what still waits stays\n"
-                 "undecided."),
+                 "On Ctrl-C and SIGTERM read on until recorders have said how much there\n"
+                 "was (seconds), and to where the partitions end then; then everything is\n"
+                 "final. Without it, what still waits stays undecided."),
     CLI_ROW_FLAG("wait-for-topics", PLACE(wait_for_topics),
                  "A topic that does not exist may appear later; until then no deadline\n"
                  "passes."),

@@ -80,7 +80,7 @@ struct iso_recorder {
 
 enum {
     /* how often it says that it lives, where somebody may wait for more */
-    RECORDER_ALIVE_MS = 10000,
+    RECORDER_ALIVE_MS = 2000,
     RECORDER_COUNT_BYTES = 256
 };
 

@@ -128,6 +128,11 @@ void counted_note_time(struct counted *counted, uint64_t time)
     counted->latest = time > counted->latest ? time : counted->latest;
 }
 
+void counted_note_moved(struct counted *counted, uint64_t time)
+{
+    counted->moved = time > counted->moved ? time : counted->moved;
+}
+
 static void note_recorder(struct counted *counted, const struct iso_history *block,
                           const struct iso_event *event)
 {
@@ -187,14 +192,24 @@ static uint64_t unheard(const struct counted *counted, const struct counted_reco
         known += counted->sessions[i].digest && counted->sessions[i].recorder == recorder->digest
                      ? counted->sessions[i].next
                      : 0;
-    return recorder->is_whole && recorder->has_ended && recorder->told > known
+    return recorder->is_whole && (recorder->has_ended || counted->is_closed) &&
+                   recorder->told > known
                ? recorder->told - known
                : 0;
+}
+
+/* Whether rows or records came that it may have more of: it spoke before them, or never. */
+static bool is_behind(const struct counted *counted, const struct counted_recorder *recorder)
+{
+    bool may_live = !recorder->has_ended && (recorder->promise || recorder->origin == UINT64_MAX);
+    return may_live && (!recorder->heard || counted->moved > recorder->heard);
 }
 
 static bool is_silent(const struct counted *counted, const struct counted_recorder *recorder)
 {
     uint64_t patience = 3 * recorder->promise;
+    if (counted->is_closed && is_behind(counted, recorder))
+        return true;
     patience = patience > COUNTED_SILENCE_MS ? patience : COUNTED_SILENCE_MS;
     return !recorder->has_ended && recorder->promise && recorder->heard &&
            counted->latest > recorder->heard + patience;
@@ -211,11 +226,20 @@ static void add_recorders(const struct counted *counted, struct counted_loss *lo
             loss->open += !recorder->has_ended && recorder->promise;
             continue;
         }
-        loss->name = !loss->silent || recorder->heard < loss->since ? recorder->name : loss->name;
-        loss->since =
-            !loss->silent || recorder->heard < loss->since ? recorder->heard : loss->since;
-        loss->silent++;
+        if (!loss->silent++ || recorder->heard < loss->since) {
+            loss->name = recorder->name;
+            loss->since = recorder->heard;
+        }
     }
+}
+
+uint64_t counted_awaited(const struct counted *counted)
+{
+    uint64_t awaited = 0;
+    for (uint32_t i = 0; i < counted->recorder_count; i++)
+        if (is_behind(counted, &counted->recorders[i]) && counted->recorders[i].promise > awaited)
+            awaited = counted->recorders[i].promise;
+    return awaited;
 }
 
 struct counted_loss counted_loss(const struct counted *counted)
@@ -241,6 +265,8 @@ void counted_archive(struct iso_archive *archive, struct counted *counted)
     ISO_ARCHIVE_ANY(archive, "recorders", ISO_ARCHIVE_HEAP, counted->recorders,
                     counted->recorder_count, counted->recorder_capacity);
     ISO_ARCHIVE_VALUE(archive, counted->latest);
+    ISO_ARCHIVE_VALUE(archive, counted->moved);
+    ISO_ARCHIVE_VALUE(archive, counted->is_closed);
     ISO_ARCHIVE_VALUE(archive, counted->of_stream);
     ISO_ARCHIVE_VALUE(archive, counted->file.records);
     ISO_ARCHIVE_VALUE(archive, counted->file.recorders);

@@ -7,9 +7,13 @@
  * Sessions that nobody counts have no holes.
  *
  * When it ends a recorder says how many records all of its sessions have had: where that is more
- * than what is known of those, whole sessions were lost. And one that promised to speak again, and
- * did not while others did, for COUNTED_SILENCE_MS and three times what it promised, was killed:
- * what it had not sent yet is lost, nobody knows how much.
+ * than what is known of those, whole sessions were lost. One that has not ended is whole up to its
+ * last word, and what it recorded since may be lost, nobody knows how much, if it was killed:
+ *
+ *     while more may arrive   where it promised to speak again, and did not while others did, for
+ *                             COUNTED_SILENCE_MS and three times what it promised
+ *     once nothing does       where a transaction's row or record came later than that word; and
+ *                             what it counted until then and did not come is lost
  *
  * Memory: 32 bytes a session, 24 a hole, 150 a recorder. Those that have ended without holes are
  * forgotten. Threads: the caller's.
@@ -57,6 +61,8 @@ struct counted {
     struct counted_recorder *recorders;
     uint32_t recorder_count, recorder_capacity;
     uint64_t latest; /* milliseconds since 1970: the latest that anybody spoke */
+    uint64_t moved;  /* the latest that a row or a record was sent */
+    bool is_closed;  /* nothing more arrives */
     bool of_stream;  /* records came that mean something only beside a change stream */
     /* what a file of records lacks; its origin is of the pipeline's inputs */
     struct iso_history_lost file;
@@ -64,6 +70,8 @@ struct counted {
 
 /* It was so late, by a message's time or a clock. */
 void counted_note_time(struct counted *counted, uint64_t time);
+/* A row or a record was sent so late. */
+void counted_note_moved(struct counted *counted, uint64_t time);
 /* Somebody says how many records a session, or all of a recorder, have had. */
 void counted_note_total(struct counted *counted, const struct iso_history *block,
                         const struct iso_event *event);
@@ -80,6 +88,10 @@ struct counted_loss {
     const char *name;
 };
 struct counted_loss counted_loss(const struct counted *counted);
+
+/* Within how many milliseconds all recorders that live will have said what makes an end here whole;
+ * 0: they have. */
+uint64_t counted_awaited(const struct counted *counted);
 
 void counted_archive(struct iso_archive *archive, struct counted *counted);
 void counted_release(struct counted *counted);

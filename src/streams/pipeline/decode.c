@@ -133,9 +133,17 @@ void pipeline_count_records(struct iso_pipeline *pipeline, const struct iso_hist
     pipeline->stats.intake.reads += count ? pipeline_reads_in(block, first, count) : 0;
 }
 
+/* When it was sent, in milliseconds since 1970; 0: it does not say. */
+static uint64_t time_of(const struct iso_message *message)
+{
+    return message->timestamp_type != ISO_TIMESTAMP_NONE && message->timestamp > 0
+               ? (uint64_t)message->timestamp
+               : 0;
+}
+
 /* Counts a message by the events and records that it brought: those from these numbers on. */
-static void count_message(struct iso_pipeline *pipeline, uint32_t first_event,
-                          uint32_t first_record)
+static void count_message(struct iso_pipeline *pipeline, const struct iso_message *message,
+                          uint32_t first_event, uint32_t first_record)
 {
     struct iso_pipeline_intake *intake = &pipeline->stats.intake;
     const struct iso_events *events = &pipeline->batch.events;
@@ -153,6 +161,8 @@ static void count_message(struct iso_pipeline *pipeline, uint32_t first_event,
     intake->with_content += has_content;
     intake->empty += !has_content && ignored;
     intake->protocol += !has_content && !ignored;
+    if (has_content)
+        counted_note_moved(&pipeline->counted, time_of(message));
 }
 
 /* ---- one batch, decoded ---- */
@@ -189,15 +199,14 @@ enum iso_status pipeline_decode(struct iso_pipeline *pipeline, uint64_t now,
         }
         note_first(pipeline, message);
         pipeline_note_time(pipeline, message, now);
-        if (message->timestamp_type != ISO_TIMESTAMP_NONE && message->timestamp > 0)
-            counted_note_time(&pipeline->counted, (uint64_t)message->timestamp);
+        counted_note_time(&pipeline->counted, time_of(message));
         pipeline->stats.messages++;
         pipeline->stats.bytes += message->key.size + message->payload.size;
         if (is_decoded) {
             if (decoder->ranges)
                 imply_own(&pipeline->batch.events.block, first_record);
             pipeline_note_snapshots(pipeline, message, first_record);
-            count_message(pipeline, first_event, first_record);
+            count_message(pipeline, message, first_event, first_record);
             continue;
         }
         pipeline->stats.intake.undecodable++;

@@ -406,6 +406,11 @@ void iso_pipeline_clock(struct iso_pipeline *pipeline, uint64_t time)
     counted_note_time(&pipeline->counted, time);
 }
 
+uint64_t iso_pipeline_awaited(const struct iso_pipeline *pipeline)
+{
+    return counted_awaited(&pipeline->counted);
+}
+
 /* Reports once what had no room in memory. */
 static void report_short_memory(struct iso_pipeline *pipeline)
 {
@@ -478,6 +483,7 @@ enum iso_status iso_pipeline_tick(struct iso_pipeline *pipeline, uint64_t now,
 enum iso_status iso_pipeline_end(struct iso_pipeline *pipeline, uint64_t now,
                                  struct iso_error *error)
 {
+    pipeline->counted.is_closed = true;
     if (pipeline->join) {
         uint64_t whole;
         if (pipeline->options.join.clients && iso_join_has_watermarks(pipeline->join) &&

@@ -122,6 +122,10 @@ bool iso_pipeline_lacks_stream(const struct iso_pipeline *pipeline);
  * (pipeline/counted.h). */
 void iso_pipeline_clock(struct iso_pipeline *pipeline, uint64_t time);
 
+/* Within how many milliseconds all recorders that live will have said what makes an end here whole
+ * (pipeline/counted.h); 0: they have. */
+uint64_t iso_pipeline_awaited(const struct iso_pipeline *pipeline);
+
 /* Lets deadlines and idle timeouts pass. */
 enum iso_status iso_pipeline_tick(struct iso_pipeline *pipeline, uint64_t now,
                                   struct iso_error *error);

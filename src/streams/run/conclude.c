@@ -49,12 +49,14 @@ static void put_lost(const struct iso_pipeline *pipeline, const struct iso_pipel
             text,
             "the recorder that began at %s did not end: was it killed, or does it still write?",
             location);
-    if (lost->silent)
-        iso_text_format(text,
-                        "%srecorder %s%s has been silent for %" PRIu64
-                        " s and did not end: what it had not sent yet is lost",
-                        text->used ? "; " : "", lost->name, lost->silent > 1 ? " (and others)" : "",
-                        (lost->latest - lost->since) / 1000);
+    if (!lost->silent)
+        return;
+    iso_text_format(text, "%srecorder %s%s did not end", text->used ? "; " : "", lost->name,
+                    lost->silent > 1 ? " (and others)" : "");
+    if (lost->since)
+        iso_text_format(text, " and was silent for the last %.1f s",
+                        (double)(lost->latest - lost->since) / 1000);
+    iso_text_put(text, ": it was killed, or still runs: what it had not sent yet is missing");
 }
 
 /* Reads that were not judged, by reason, where there are several. */

@@ -18,7 +18,7 @@
 #include "run/shown/signals.h"
 #include "run/shown/status.h"
 
-enum { POLL_MS = 50, FLUSH_MS = 1000 };
+enum { POLL_MS = 50, FLUSH_MS = 1000, DELIVERY_MS = 1000 /* of a message, at most */ };
 
 /* Verdict lines that a topic has not taken yet. The engine itself keeps nothing waiting: it has
  * judged a batch before the next is asked for; and the producer's queue, of 100,000 messages, never
@@ -52,6 +52,7 @@ struct watcher {
     uint32_t declared;    /* partitions that the pipeline knows of */
     int64_t flushed;      /* when what is written beside the verdicts was */
     bool reported_memory; /* that --memory is not enough */
+    int64_t asked;        /* when it was asked to stop; with --drain */
     int64_t came;         /* when messages came last; while it drains */
     bool reads;           /* what was there at the start is declared */
     bool drains;          /* it was stopped, and reads to the ends of then */
@@ -245,6 +246,19 @@ static bool is_given_up(const struct watcher *watcher)
     return true;
 }
 
+/* Recorders that live say within the time that they promise how many records they have had. */
+static bool waits_for_recorders(struct watcher *watcher)
+{
+    int64_t now = iso_kafka_now(), most = (int64_t)watcher->options->shutdown_timeout;
+    int64_t awaited = (int64_t)iso_pipeline_awaited(watcher->stream.pipeline) + DELIVERY_MS;
+    if (!watcher->asked && awaited > DELIVERY_MS)
+        cli_log("--drain: who records says within %.0f s how much there was; a second signal ends "
+                "the run at once",
+                (double)awaited / 1000);
+    watcher->asked = watcher->asked ? watcher->asked : now;
+    return awaited > DELIVERY_MS && now - watcher->asked < (awaited < most ? awaited : most);
+}
+
 /* As many messages were read as were asked for, or it was asked to stop. With --drain it reads to
  * the ends of then. */
 static bool is_stopped(struct watcher *watcher)
@@ -254,6 +268,8 @@ static bool is_stopped(struct watcher *watcher)
         return true;
     if (!*watcher->stopped || watcher->drains)
         return watcher->drains && is_given_up(watcher);
+    if (waits_for_recorders(watcher))
+        return false;
     watcher->drains = watcher->ends.ends_alone = true;
     watcher->came = iso_kafka_now();
     if (iso_kafka_consumer_stop_at_ends(watcher->consumer, &error) == ISO_OK)

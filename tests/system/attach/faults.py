@@ -9,6 +9,8 @@
     cell     a value that a reader read is another one: EXT or INT on that transaction and that cell alone. Of 100 at most 5 may be
              unjudged
     query    one row of a whole answer is missing: EXT missing-row on that transaction and that row alone
+    killed   who records counts its records, and is killed: no violation; it holds only if nothing is missing that was recorded before
+             the last of what came. Or it ends in order: the verdict is as without counts
 
 The last of standard output is "N KIND: G as they must be, U unjudged, B wrong"; exit status 1 if anything was wrong.
 """
@@ -83,6 +85,50 @@ class Faults:
         return self.changed(number, body), (body["tid"], f"{operation['table']}/{row}")
 
 
+    def killed(self, chance):
+        messages = [m for m in self.recording.messages if m.is_read]
+        sent = sorted(m.time for m in messages if m.is_record)
+        alive, ends = chance.choice([2000, 10000]), chance.random() < 0.2
+        death = sent[-1] + 1 if ends else chance.randint(sent[0], sent[-1] + 2000) - chance.choice([0, 5, 500])
+        stream = death + chance.choice([0, 500, 10 ** 9])  # until then rows come
+        of_clients = {m.place for m in messages if m.is_record}
+        came = [m for m in messages if m.declares or m.time <= (death if m.place in of_clients else stream)]
+        lost = [] if ends else [time for time in sent if death < time <= max((m.time for m in came), default=0)]
+        return with_counts(came, sent[0], sent[-1] + 1 if ends else death, alive, ends), (death, ends, len(lost))
+
+
+def with_counts(messages, begin, end, alive, ends):
+    """Lines of the messages, and beside each record what its recorder says, from `begin` to `end`."""
+    records = sorted((m for m in messages if m.is_record), key=lambda m: m.time)
+    places = {m.place for m in records}
+    topic = min(places)[0] if records else "clients"
+    sessions, offsets, lines = {}, {}, []
+
+    def say(place, time, body):
+        offsets[place] = offsets.get(place, -1) + 1
+        lines.append(json.dumps({"topic": place[0], "partition": place[1], "offset": offsets[place], "tstype": "create", "ts": time,
+                                 "key": None, "payload": json.dumps(body)}).encode() + b"\n")
+
+    words = [(time, sum(m.time <= time for m in records)) for time in range(begin, end + 1, alive)] if begin <= end else []
+    for time, count in words:  # a partition of their own
+        say((topic, 1000), time, {"recorder": "r", "records": 0 if time == begin else count, "alive_ms": alive})
+    for message in messages:
+        if message.place not in places or message.declares:
+            lines.append(message.line)
+            continue
+        if not message.is_record:
+            say(message.place, message.time, message.body)
+            continue
+        sid = message.body["sid"]
+        if sid not in sessions:
+            say(message.place, message.time, {"session": sid, "records": 0, "recorder": "r"})
+        sessions[sid] = sessions.get(sid, 0) + 1
+        say(message.place, message.time, {**message.body, "sno": sessions[sid] - 1})
+    if ends:
+        say((topic, 1000), end, {"recorder": "r", "records": len(records), "ended": True})
+    return lines
+
+
 def quiet(status, verdict):
     """No violation, and no doubtful one either."""
     if verdict["violations"]:
@@ -115,6 +161,14 @@ def lie_wrong(expected, status, verdict, axioms, kind=None):
     return None if status == 1 else f"exit status {status}"
 
 
+def killed_wrong(expected, status, verdict, said):
+    _, ends, lost = expected
+    what = quiet(status, verdict)
+    if what or (lost and status == 0):
+        return what or f"{lost} records are missing, and it holds"
+    return "records-lost" if ends and verdict["reason"] == "records-lost" else None
+
+
 def cell_wrong(expected, status, verdict, said):
     return lie_wrong(expected, status, verdict, ("EXT", "INT"))
 
@@ -126,7 +180,8 @@ def query_wrong(expected, status, verdict, said):
 def main():
     capture, kind, count, first, options = sys.argv[1], sys.argv[2], int(sys.argv[3]), int(sys.argv[4]), sys.argv[5:]
     faults = Faults(Recording(capture, None, options))
-    measure = {"lag": lag_wrong, "row": row_wrong, "cell": cell_wrong, "query": query_wrong}[kind]
+    measure = {"lag": lag_wrong, "row": row_wrong, "cell": cell_wrong, "query": query_wrong,
+               "killed": killed_wrong}[kind]
     unjudged, bad = 0, 0
 
     def one(seed):

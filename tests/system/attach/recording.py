@@ -20,6 +20,7 @@ class Message:
         self.line = line
         content = json.loads(line)
         self.declares = "offset" not in content
+        self.time = content.get("ts") or 0
         self.place = (content["topic"], content["partition"])
         self.is_record = self.is_end = False
         self.id = None  # of its transaction, as the stream calls it

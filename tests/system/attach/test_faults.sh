@@ -1,11 +1,11 @@
 #!/bin/bash
 # A real ERP's recording with one known fault (faults.py), and cut at random places (cuts.py). FAULTS: how many of each kind, from SEED on: 1, in
-# long runs 100, and of cuts 1, in medium runs 2, in long ones 1000. TAP on stdout.
+# long runs 100, and of cuts 1, in medium runs 2, in long ones 1000. And two others whose recorder is killed, KILLS times. TAP on stdout.
 . "$(dirname "$0")/common.sh"
-few=1 cuts=1
+few=1 cuts=1 kills=20
 if [ "${BUILD:-build}" = build ]; then
     [ "${EFFORT:-short}" != medium ] || cuts=2
-    [ "${EFFORT:-short}" != long ] || few=100 cuts=1000
+    [ "${EFFORT:-short}" != long ] || few=100 cuts=1000 kills=1000
 fi
 count=${FAULTS:-$few}
 export ISOCHRON
@@ -24,4 +24,12 @@ done
 "$attach/cuts.py" "$folder/run3.jsonl.zst" "${CUTS:-$cuts}" "${SEED:-1}" "${options[@]}" >"$scratch/cuts" 2>&1
 conclude_draws $? "tryton, cut" "$scratch/cuts"
 tail -1 "$scratch/cuts" | sed 's/^/# /'
+
+kill_recorder() {
+    case $name in "its order" | "SERIALIZABLE at si") ;; *) return ;; esac
+    # shellcheck disable=SC2086 # options are words
+    "$attach/faults.py" "$folder/$capture" killed "${KILLS:-$kills}" "${SEED:-1}" $options >"$scratch/kills" 2>&1
+    conclude_draws $? "$name, its recorder killed" "$scratch/kills"
+}
+for_each_case kill_recorder
 echo "1..$number"

@@ -175,11 +175,40 @@ static void who_is_silent_was_killed(void **state)
     iso_history_release(&world.block);
 }
 
+/* Once nothing more arrives, one that did not end is whole up to its last word. */
+static void who_does_not_end_is_whole_up_to_its_word(void **state)
+{
+    (void)state;
+    struct world world = {.offset = 1};
+    const struct sender recorder = {.session = SESSIONS};
+    iso_history_init(&world.block);
+    tell(&world, &recorder, 0, false);
+    counted_note_moved(&world.counted, 1000);
+    assert_int_equal(counted_awaited(&world.counted), 0);
+    world.counted.is_closed = true;
+    assert_int_equal(counted_loss(&world.counted).silent, 0);
+    counted_note_moved(&world.counted, 1001);
+    assert_int_equal(counted_awaited(&world.counted), 10);
+    assert_int_equal(counted_loss(&world.counted).silent, 1);
+    world.counted.is_closed = false;
+    assert_int_equal(counted_loss(&world.counted).silent, 0);
+    tell(&world, &recorder, 2, false); /* two that are on their way */
+    assert_int_equal(counted_loss(&world.counted).records, 0);
+    world.counted.is_closed = true;
+    assert_int_equal(counted_loss(&world.counted).records, 2);
+    tell(&world, &recorder, 2, true);
+    assert_int_equal(counted_loss(&world.counted).silent, 0);
+    assert_int_equal(counted_awaited(&world.counted), 0);
+    counted_release(&world.counted);
+    iso_history_release(&world.block);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_is_lost_is_known),
         cmocka_unit_test(who_is_silent_was_killed),
+        cmocka_unit_test(who_does_not_end_is_whole_up_to_its_word),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -57,7 +57,7 @@ static bool take_total(const struct iso_message *message, char id[100], int *tot
     if (sscanf(text, "{\"recorder\":\"%99[^\"]\",\"records\":%d,%n", name, total, &end) < 2)
         return false;
     assert_true(!*id || !strcmp(name, id));
-    assert_string_equal(text + end, *id ? "\"ended\":true}" : "\"alive_ms\":10000}");
+    assert_string_equal(text + end, *id ? "\"ended\":true}" : "\"alive_ms\":2000}");
     assert_true(*id || !*total);
     strcpy(id, name);
     assert_int_equal(message->key.size, strlen(id));
