@@ -255,10 +255,8 @@ static enum iso_status judge_order(const struct iso_judge_options *options, bool
         judgement->result.outcome = ISO_IS_UNDECIDED;
         judgement->result.reason = "nothing-judged";
     }
-    if (judgement->result.outcome == ISO_HOLDS && iso_history_lacks(judgement->history)) {
-        judgement->result.outcome = ISO_IS_UNDECIDED;
-        judgement->result.reason = ISO_RECORDS_LOST;
-    }
+    if (iso_history_lacks(judgement->history))
+        iso_polygraph_leave_to_lost(&judgement->result);
     judgement->outcome = judgement->result.outcome;
     judgement->reason = judgement->result.reason;
     return ISO_OK;

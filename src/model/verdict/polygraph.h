@@ -54,3 +54,7 @@ struct iso_polygraph_result {
 void iso_polygraph_options_init(struct iso_polygraph_options *options);
 void iso_polygraph_result_init(struct iso_polygraph_result *result);
 void iso_polygraph_result_release(struct iso_polygraph_result *result);
+
+/* The history lacks records, which may explain whatever rests on who wrote a value: only what a
+ * transaction did with its own is certain. */
+void iso_polygraph_leave_to_lost(struct iso_polygraph_result *result);

@@ -277,9 +277,28 @@ bool iso_verdict_judged_nothing(const struct iso_history *history, uint64_t read
            (!reads_judged && (history->streamed.writer != ISO_NONE || has_reads(history)));
 }
 
+/* Reads that a record which is missing may explain are unjudged; false: there are none. */
+static bool leave_to_lost(struct iso_verdict *verdict)
+{
+    uint64_t left = verdict->counts[ISO_EXT];
+    size_t kept = 0;
+    if (!left || !iso_history_lacks(verdict->history))
+        return false;
+    for (uint32_t i = 0; i < verdict->violation_count; i++)
+        if (verdict->violations[i].axiom != ISO_EXT)
+            verdict->violations[kept++] = verdict->violations[i];
+    verdict->violation_count = kept;
+    verdict->counts[ISO_EXT] = 0;
+    verdict->unjudged[ISO_UNJUDGED_UNKNOWN_WRITER] += left;
+    verdict->reads_unjudged += left;
+    verdict->reads_judged -= left < verdict->reads_judged ? left : verdict->reads_judged;
+    return true;
+}
+
 void iso_verdict_conclude(struct iso_verdict *verdict, bool allow_unjudged)
 {
     uint64_t found = 0;
+    bool left = leave_to_lost(verdict);
     for (int axiom = 0; axiom < ISO_AXIOMS; axiom++)
         found += verdict->counts[axiom];
     if (verdict->violation_count)
@@ -290,6 +309,9 @@ void iso_verdict_conclude(struct iso_verdict *verdict, bool allow_unjudged)
     verdict->reason = NULL;
     if (found) {
         verdict->outcome = ISO_IS_VIOLATED;
+    } else if (left) {
+        verdict->outcome = ISO_IS_UNDECIDED;
+        verdict->reason = ISO_RECORDS_LOST;
     } else if (verdict->history->totals.committed && verdict->reads_unjudged && !allow_unjudged) {
         verdict->outcome = ISO_IS_UNDECIDED;
         verdict->reason = iso_unjudged_largest(verdict->unjudged);

@@ -174,6 +174,8 @@ const char *iso_doubt(const char *word)
         return "a transaction arrived that a watermark had excluded, and another one may explain the read.";
     if (!strcmp(word, "before-start"))
         return "the stream was not read from its beginning, and what was written before may explain the read.";
+    if (!strcmp(word, "records-lost"))
+        return "records that somebody counted did not come, and one of them may explain the read.";
     if (!strcmp(word, "memory"))
         return "memory was short, so that it was made final before a watermark promised that nothing else will arrive.";
     return "the run that reported it says so.";

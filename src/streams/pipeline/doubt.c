@@ -7,7 +7,8 @@
  *
  * What was left out, or may still arrive below a watermark, are writes that nobody has seen: they
  * may explain a read of a value without a writer, and whatever rests on transactions of the same
- * input.
+ * input. So are records that were lost, where no change stream has their writes; of which input
+ * nobody knows.
  */
 #include <assert.h>
 #include <string.h>
@@ -161,13 +162,13 @@ static void doubt_again(struct iso_pipeline *pipeline, uint64_t tid, uint32_t in
                         enum pipeline_doubt why)
 {
     struct findings *findings = &pipeline->reports.findings;
-    assert(tid || input != ISO_NONE);
+    assert(tid || input != ISO_NONE || why == PIPELINE_LOST);
     for (size_t i = 0; i < findings->count; i++) {
         struct finding *finding = &findings->list[i];
         const struct pipeline_provenance *provenance = &finding->provenance;
-        bool rests =
-            tid ? names_party(provenance, tid)
-                : provenance->on_writes && (provenance->anywhere || names_input(provenance, input));
+        bool rests = tid ? names_party(provenance, tid)
+                         : provenance->on_writes && (provenance->anywhere || why == PIPELINE_LOST ||
+                                                     names_input(provenance, input));
         if (!rests || !finding->text || finding->doubt)
             continue;
         pipeline->stats.doubted[finding->axiom] += !was_counted(pipeline, finding);
@@ -202,6 +203,15 @@ void pipeline_lacks(struct iso_pipeline *pipeline, uint32_t number)
     if (!input->lacks)
         doubt_again(pipeline, 0, number, PIPELINE_SKIPPED);
     input->lacks = pipeline->doubts.lacks = true;
+}
+
+void pipeline_doubt_lost(struct iso_pipeline *pipeline)
+{
+    struct doubts *doubts = &pipeline->doubts;
+    struct counted_loss loss = counted_loss(&pipeline->counted);
+    doubts->loses = !pipeline->join && (loss.records || loss.silent);
+    if (doubts->loses)
+        doubt_again(pipeline, 0, ISO_NONE, PIPELINE_LOST);
 }
 
 void pipeline_doubt_key(struct iso_pipeline *pipeline, const struct iso_atoms *atoms, iso_atom key)
@@ -273,6 +283,8 @@ enum pipeline_doubt pipeline_doubt_of(const struct iso_pipeline *pipeline,
         return PIPELINE_CERTAIN;
     if (pipeline->doubts.lacks && may_be_explained(pipeline, event, &provenance, false))
         return PIPELINE_SKIPPED;
+    if (pipeline->doubts.loses)
+        return PIPELINE_LOST;
     if (pipeline->doubts.late && may_be_explained(pipeline, event, &provenance, true))
         return PIPELINE_LATE;
     /* Records that arrive below the floor are not taken, so their writes are missing. */
@@ -302,7 +314,8 @@ const char *pipeline_doubt_name(enum pipeline_doubt doubt)
                                         [PIPELINE_SKIPPED] = "skipped-records",
                                         [PIPELINE_LATE] = "below-watermark",
                                         [PIPELINE_BEFORE_START] = "before-start",
-                                        [PIPELINE_MEMORY] = "memory"};
+                                        [PIPELINE_MEMORY] = "memory",
+                                        [PIPELINE_LOST] = ISO_RECORDS_LOST};
     assert((size_t)doubt < sizeof names / sizeof *names);
     return names[doubt];
 }

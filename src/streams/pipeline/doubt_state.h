@@ -12,7 +12,8 @@ enum pipeline_doubt {
     PIPELINE_SKIPPED,
     PIPELINE_LATE,
     PIPELINE_BEFORE_START,
-    PIPELINE_MEMORY
+    PIPELINE_MEMORY,
+    PIPELINE_LOST
 };
 
 enum { PIPELINE_DOUBTED_MOST = 1 << 19 };
@@ -22,6 +23,7 @@ struct doubts {
     bool all;              /* there was no room for more */
     bool midway;           /* some input's first messages were not read */
     bool lacks, late;      /* some input does, or is */
+    bool loses;            /* no stream, and clients' records that were counted did not come */
     /* Keys whose pairs the engine has just counted as doubtful: digests, for as long as a
      * contradiction is reported. */
     uint64_t *counted;

@@ -373,6 +373,7 @@ static enum iso_status process(struct iso_pipeline *pipeline, uint64_t now, stru
         pipeline_drain(pipeline, now, error);
         pipeline_note_stream(pipeline);
     }
+    pipeline->doubts.loses = !pipeline->join && pipeline->counted.hole_count;
     pipeline_queries_flush(pipeline);
     return error->status;
 }
@@ -404,6 +405,7 @@ enum iso_status iso_pipeline_records(struct iso_pipeline *pipeline, struct iso_h
 void iso_pipeline_clock(struct iso_pipeline *pipeline, uint64_t time)
 {
     counted_note_time(&pipeline->counted, time);
+    pipeline_doubt_lost(pipeline);
 }
 
 uint64_t iso_pipeline_awaited(const struct iso_pipeline *pipeline)
@@ -484,6 +486,7 @@ enum iso_status iso_pipeline_end(struct iso_pipeline *pipeline, uint64_t now,
                                  struct iso_error *error)
 {
     pipeline->counted.is_closed = true;
+    pipeline_doubt_lost(pipeline);
     if (pipeline->join) {
         uint64_t whole;
         if (pipeline->options.join.clients && iso_join_has_watermarks(pipeline->join) &&

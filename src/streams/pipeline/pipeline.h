@@ -154,6 +154,9 @@ void iso_pipeline_location(const struct iso_pipeline *pipeline, uint64_t origin,
 
 void iso_pipeline_stats(const struct iso_pipeline *pipeline, struct iso_pipeline_stats *stats);
 
+/* Whether clients' records that were counted did not come. */
+bool iso_pipeline_loses(const struct iso_pipeline_stats *stats);
+
 /* Final violations that are not doubtful. */
 uint64_t iso_pipeline_certain(const struct iso_pipeline_stats *stats, enum iso_axiom axiom);
 

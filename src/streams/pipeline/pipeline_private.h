@@ -271,6 +271,8 @@ struct pipeline_provenance pipeline_provenance_of(const struct iso_pipeline *pip
                                                   const struct iso_aion_event *event);
 /* Records of the input were left out. */
 void pipeline_lacks(struct iso_pipeline *pipeline, uint32_t input);
+/* Nothing more arrives, or the run ends: records that were counted may not have come. */
+void pipeline_doubt_lost(struct iso_pipeline *pipeline);
 /* The engine's callbacks, as in struct iso_aion_options. */
 void pipeline_contradiction(void *context, const struct iso_history *history, uint32_t transaction,
                             uint64_t first);

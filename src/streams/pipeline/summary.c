@@ -99,8 +99,7 @@ static const char *reason_of_input(const struct iso_pipeline *pipeline,
         return iso_unjudged_name(ISO_UNJUDGED_INCOMPLETE);
     if (join->stray_markers)
         return "stray-markers";
-    if (stats->lost.records || stats->lost.silent || stats->lost.file.records ||
-        stats->lost.file.recorders)
+    if (iso_pipeline_loses(stats))
         return ISO_RECORDS_LOST;
     if (join->late_records)
         return "late-records";
@@ -115,6 +114,12 @@ static const char *reason_of_input(const struct iso_pipeline *pipeline,
     if (pipeline->options.strict_coverage && operations_left_out(pipeline, LEFT_OUT_ANY))
         return "uncovered";
     return NULL;
+}
+
+bool iso_pipeline_loses(const struct iso_pipeline_stats *stats)
+{
+    const struct iso_pipeline_lost *lost = &stats->lost;
+    return lost->records || lost->silent || lost->file.records || lost->file.recorders;
 }
 
 /* Reads that are there to be judged. */

@@ -142,6 +142,8 @@ static enum iso_status judge_collected(struct run_rounds *rounds, bool is_final,
     iso_pipeline_stats(rounds->pipeline, &stats);
     if (stats.bad_records && result->outcome != ISO_IS_UNDECIDED)
         set_undecided(result, "skipped-records");
+    if (iso_pipeline_loses(&stats))
+        iso_polygraph_leave_to_lost(result);
     if (lacks_transactions(&stats.join) && result->outcome != ISO_IS_UNDECIDED)
         set_undecided(result, iso_join_has_xa(&stats.join) ? iso_unjudged_name(ISO_UNJUDGED_XA)
                                                            : "unplaced-transactions");
