@@ -35,11 +35,22 @@ static size_t make_legal(char *name, const char *table, size_t length, size_t *s
     return *schema ? used : 0;
 }
 
+/* Told by the last byte of both, as of most topics. */
+static bool ends_otherwise(const char *topic, size_t size, const char *table, size_t length)
+{
+    bool escaped = length >= 3 && table[length - 3] == '%';
+    return size && length && !escaped && is_legal(table[length - 1]) &&
+           topic[size - 1] != table[length - 1];
+}
+
 /* Between schema and table stands what stands between the prefix and the schema. */
 static bool is_named_after(const char *topic, const char *table, size_t length)
 {
     char name[TOPIC_MAX];
-    size_t size = strlen(topic), schema, used = make_legal(name, table, length, &schema);
+    size_t size = strlen(topic), schema, used;
+    if (ends_otherwise(topic, size, table, length))
+        return false;
+    used = make_legal(name, table, length, &schema);
     if (!used || size < used + 2)
         return false;
     const char *at = topic + size - used;

@@ -543,57 +543,66 @@ static bool parse_factor(struct parser *parser, struct expression *expression)
     return true;
 }
 
-/* Behind the left side of AND or OR: what of it settles the whole is left as it is. */
-static uint32_t emit_skip(struct parser *parser, unsigned outcome)
+/* Behind the left side of AND or OR: what of it settles the whole is left as it is. Those of one
+ * chain are linked by `right` until its end is known. */
+static uint32_t emit_skip(struct parser *parser, unsigned outcome, uint32_t before)
 {
-    return emit(parser,
-                (struct condition_step){.code = CONDITION_SKIP_ALL, .set = (uint8_t)outcome});
+    return emit(parser, (struct condition_step){.code = CONDITION_SKIP_ALL,
+                                                .set = (uint8_t)outcome,
+                                                .right = (uint16_t)before});
 }
 
-static void join_sides(struct parser *parser, uint32_t skip, enum condition_code code)
+/* Each skips to the end of the chain. */
+static void end_chain(struct parser *parser, uint32_t skip)
 {
-    uint32_t joined = emit(parser, (struct condition_step){.code = (uint8_t)code});
-    assert(joined <= UINT16_MAX); /* three steps for five bytes */
-    parser->condition->steps[skip].right = (uint16_t)(joined - skip);
+    uint32_t end = parser->condition->step_count;
+    assert(end <= UINT16_MAX); /* three steps for five bytes */
+    while (skip) {
+        struct condition_step *step = &parser->condition->steps[skip];
+        skip = step->right;
+        step->right = (uint16_t)(end - (uint32_t)(step - parser->condition->steps) - 1);
+    }
 }
 
 static bool parse_term(struct parser *parser, struct expression *expression)
 {
     struct expression right;
-    uint32_t mark = parser->condition->path_count;
+    uint32_t mark = parser->condition->path_count, skip = 0; /* no chain begins with one */
     if (!parse_factor(parser, expression))
         return false;
     while (is_at(parser, PREDICATE_AND)) {
         uint32_t middle = parser->condition->path_count;
         emit_truth(parser, expression);
-        uint32_t skip = emit_skip(parser, ISO_TRUTH_FALSE);
+        skip = emit_skip(parser, ISO_TRUTH_FALSE, skip);
         if (!next_word(parser) || !parse_factor(parser, &right))
             return false;
         emit_truth(parser, &right);
         expression->is_operand = false;
-        join_sides(parser, skip, CONDITION_AND);
+        emit(parser, (struct condition_step){.code = CONDITION_AND});
         join_paths(parser, mark, middle, ISO_PATH_EITHER);
     }
+    end_chain(parser, skip);
     return true;
 }
 
 static bool parse_any(struct parser *parser, struct expression *expression)
 {
     struct expression right;
-    uint32_t mark = parser->condition->path_count;
+    uint32_t mark = parser->condition->path_count, skip = 0;
     if (!parse_term(parser, expression))
         return false;
     while (is_at(parser, PREDICATE_OR)) {
         uint32_t middle = parser->condition->path_count;
         emit_truth(parser, expression);
-        uint32_t skip = emit_skip(parser, ISO_TRUTH_TRUE);
+        skip = emit_skip(parser, ISO_TRUTH_TRUE, skip);
         if (!next_word(parser) || !parse_term(parser, &right))
             return false;
         emit_truth(parser, &right);
         expression->is_operand = false;
-        join_sides(parser, skip, CONDITION_OR);
+        emit(parser, (struct condition_step){.code = CONDITION_OR});
         join_paths(parser, mark, middle, ISO_PATH_BOTH);
     }
+    end_chain(parser, skip);
     return true;
 }
 
