@@ -90,16 +90,13 @@ static enum plan_reason agrees(struct plan_statement *statement, const struct ca
     return REASON_NONE;
 }
 
-static struct catalog_names names_of(const struct plan_statement *statement,
-                                     struct catalog *catalog)
+static void use_names(const struct plan_statement *statement, struct catalog *catalog)
 {
-    struct catalog_names names = {.all = false};
     for (uint32_t i = 0; i < statement->table_count; i++)
-        catalog_use(catalog, statement->tables[i].name, &names);
+        catalog_use(catalog, statement->tables[i].name);
     for (uint32_t i = 0; i < statement->use_count; i++)
         if (statement->uses[i].kind == PLAN_USE_WITH)
-            catalog_use(catalog, statement->uses[i].name, &names);
-    return names;
+            catalog_use(catalog, statement->uses[i].name);
 }
 
 enum plan_reason plan_agrees(struct plan_statement *statement, struct catalog *catalog)
@@ -108,7 +105,7 @@ enum plan_reason plan_agrees(struct plan_statement *statement, struct catalog *c
         return statement->table_count || statement->use_count ? REASON_TABLE : REASON_NONE;
     if (statement->agreed_serial != catalog->serial) {
         statement->agreed_serial = catalog->serial;
-        statement->names = names_of(statement, catalog);
+        use_names(statement, catalog);
         statement->agreed = agrees(statement, catalog);
     }
     return statement->agreed;

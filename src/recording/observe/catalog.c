@@ -39,7 +39,6 @@ void catalog_release(struct catalog *catalog)
     for (uint32_t i = 0; i < catalog->used_count; i++)
         iso_free(catalog->used[i]);
     pthread_mutex_destroy(&catalog->lock);
-    catalog_release(catalog->next);
     iso_free(catalog->shadows);
     iso_free(catalog->by_name);
     iso_free(catalog->tables);

@@ -66,12 +66,6 @@ struct catalog_shadow {
 
 enum { CATALOG_NAMES = 256, CATALOG_EXPECTED = 24 };
 
-/* The names of a catalog that were used; `all`: those, and any other. */
-struct catalog_names {
-    uint64_t bits[CATALOG_NAMES / 64];
-    bool all;
-};
-
 struct catalog {
     _Atomic uint32_t references;
     uint64_t serial;      /* each has another */
@@ -81,13 +75,10 @@ struct catalog {
     uint32_t used_count;
     char *used[CATALOG_NAMES];
     bool uses_all;
-    /* Guarded by who shares it: what it said was so after this moment, too; and the one that was
-     * read behind it. */
+    /* Guarded by who shares it: what it said of what was used was so after this moment, too. */
     int64_t confirmed_at;
-    bool is_refuted; /* something that was used has changed: what else has, the next one says */
-    struct catalog
-        *next; /* a reference, or NULL; `is_cut`: there was one, and it is not known any more */
-    bool is_cut;
+    bool is_refuted;  /* something that was used has changed: what else has, the next one says */
+    bool is_replaced; /* there is a next one: this one is confirmed no more */
     uint32_t count, capacity;
     struct catalog_table *tables; /* by oid */
     uint32_t *by_name;            /* their places, by name; made when the catalog is whole */
@@ -108,32 +99,14 @@ void catalog_end(struct catalog *catalog); /* every row was added */
 struct catalog *catalog_share(struct catalog *catalog);
 void catalog_release(struct catalog *catalog); /* NULL is allowed */
 
-/* A statement that is judged by this catalog uses the name: it is noted in both. Before its
- * record's end. */
-void catalog_use(struct catalog *catalog, const char *name, struct catalog_names *names);
-static inline void catalog_add_names(struct catalog_names *to, const struct catalog_names *names)
-{
-    for (int i = 0; i < CATALOG_NAMES / 64; i++)
-        to->bits[i] |= names->bits[i];
-    to->all |= names->all;
-}
-
-static inline bool catalog_same_names(const struct catalog_names *one,
-                                      const struct catalog_names *other)
-{
-    return !memcmp(one->bits, other->bits, sizeof one->bits) && one->all == other->all;
-}
-
+/* A statement that is judged by this catalog uses the name. Before its record's end. */
+void catalog_use(struct catalog *catalog, const char *name);
 /* A query of one number; its text if nothing of what was used until now has changed. Of an open
  * transaction it says what that sees. */
 void catalog_put_check(struct catalog *catalog, struct iso_text *query,
                        char expected[CATALOG_EXPECTED]);
-/* Does what these names mean in `catalog` mean the same in another? */
-bool catalog_agrees(struct catalog *catalog, const struct catalog *other,
-                    const struct catalog_names *names);
-/* Finds the same names in another catalog, which notes that they are used. */
-struct catalog_names catalog_translate(struct catalog *catalog, struct catalog *other,
-                                       const struct catalog_names *names);
+/* Does what was used, or all of it, mean the same in another? */
+bool catalog_agrees(struct catalog *catalog, const struct catalog *other, bool in_all);
 
 const struct catalog_table *catalog_find(const struct catalog *catalog, uint32_t oid);
 /* The next relation of that name, from a place that begins with 0; schema "": of each. NULL: no

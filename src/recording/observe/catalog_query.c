@@ -18,19 +18,16 @@ static bool is_plain_name(const char *name)
     return true;
 }
 
-void catalog_use(struct catalog *catalog, const char *name, struct catalog_names *names)
+void catalog_use(struct catalog *catalog, const char *name)
 {
     uint32_t position = 0;
     pthread_mutex_lock(&catalog->lock);
     while (position < catalog->used_count && strcmp(catalog->used[position], name))
         position++;
-    if (position == CATALOG_NAMES || !is_plain_name(name)) {
-        catalog->uses_all = names->all = true;
-    } else {
-        if (position == catalog->used_count)
-            catalog->used[catalog->used_count++] = iso_copy_text(name, strlen(name));
-        names->bits[position / 64] |= UINT64_C(1) << position % 64;
-    }
+    if (position == CATALOG_NAMES || !is_plain_name(name))
+        catalog->uses_all = true;
+    else if (position == catalog->used_count)
+        catalog->used[catalog->used_count++] = iso_copy_text(name, strlen(name));
     pthread_mutex_unlock(&catalog->lock);
 }
 
@@ -66,41 +63,17 @@ void catalog_put_check(struct catalog *catalog, struct iso_text *query,
     snprintf(expected, CATALOG_EXPECTED, "%" PRIu64, sum);
 }
 
-static const char *used_name(struct catalog *catalog, const struct catalog_names *names,
-                             uint32_t position)
+bool catalog_agrees(struct catalog *catalog, const struct catalog *other, bool in_all)
 {
+    bool agrees = catalog->generation == other->generation;
     pthread_mutex_lock(&catalog->lock);
-    bool is_of = position < catalog->used_count && names->bits[position / 64] >> position % 64 & 1;
-    const char *name = is_of ? catalog->used[position] : NULL;
+    in_all |= catalog->uses_all;
+    for (uint32_t i = 0; i < catalog->used_count && agrees; i++)
+        agrees = generation_of(catalog, catalog->used[i]) == generation_of(other, catalog->used[i]);
     pthread_mutex_unlock(&catalog->lock);
-    return name;
-}
-
-bool catalog_agrees(struct catalog *catalog, const struct catalog *other,
-                    const struct catalog_names *names)
-{
-    bool agrees =
-        catalog->generation == other->generation && (!names->all || catalog->count == other->count);
-    for (uint32_t i = 0; i < CATALOG_NAMES && agrees; i++) {
-        const char *name = used_name(catalog, names, i);
-        agrees = !name || generation_of(catalog, name) == generation_of(other, name);
-    }
-    for (uint32_t i = 0; names->all && i < catalog->count && agrees; i++)
+    agrees &= !in_all || catalog->count == other->count;
+    for (uint32_t i = 0; in_all && i < catalog->count && agrees; i++)
         agrees = catalog->tables[i].oid == other->tables[i].oid &&
                  catalog->tables[i].generation == other->tables[i].generation;
     return agrees;
-}
-
-struct catalog_names catalog_translate(struct catalog *catalog, struct catalog *other,
-                                       const struct catalog_names *names)
-{
-    struct catalog_names translated = {.all = names->all};
-    for (uint32_t i = 0; i < CATALOG_NAMES; i++) {
-        const char *name = used_name(catalog, names, i);
-        if (name)
-            catalog_use(other, name, &translated);
-    }
-    if (names->all)
-        catalog_use(other, "\"", &translated); /* any */
-    return translated;
 }

@@ -80,11 +80,8 @@ void observed_keep_quiet(struct observed *observed, bool is_quiet)
 
 bool observed_waits(const struct observed *observed)
 {
-    for (uint32_t i = 0; observed && i < observed->pending.count; i++)
-        if (observed->pending.entries[(observed->pending.first + i) % observed->pending.capacity]
-                .own)
-            return true;
-    return false;
+    const struct entry *first = observed ? observed_head(observed) : NULL;
+    return first && first->own; /* they are asked while nothing else is to be answered */
 }
 
 bool observed_is_over(const struct observed *observed)

@@ -21,7 +21,7 @@
 #include "observe/observed.h"
 #include "observe/reading.h"
 
-enum { NAMES_MOST = 4096, NAMES_BYTES = 1 << 24, ANSWERS = 6, WAITING_MOST = 16 };
+enum { NAMES_MOST = 4096, NAMES_BYTES = 1 << 24, ANSWERS = 6 };
 enum {
     ANSWER_CHECK,
     ANSWER_TEMPORARY,
@@ -115,13 +115,6 @@ struct transaction {
     bool may_have_changed; /* the catalog: it has to be asked whether what was used of it is what it
                               was */
     uint64_t writes, serial, statements, operations;
-    struct catalog_names names; /* of the session's catalog, that its statements used */
-};
-
-/* Records that wait until it is known whether the catalog was what they took it for. */
-struct waiting {
-    uint32_t count;
-    struct observe_held groups[WAITING_MOST];
 };
 
 /* Answers that the server still owes: a ring (queue.c). */
@@ -218,7 +211,7 @@ struct observed {
     struct doubt doubt;
     struct transaction transaction;
     struct savepoints savepoints;
-    struct waiting waiting;
+    struct observe_held waiting;
     struct running running;
     struct asked question;
 };
@@ -245,8 +238,8 @@ void observed_drop_portal(struct observed *observed, struct portal *portal);
 void observed_drop_portals(struct observed *observed);
 
 /* queue.c */
-struct entry *observed_head(struct observed *observed); /* NULL: nothing is to be answered */
-struct entry *observed_at(struct observed *observed, uint32_t position);
+struct entry *observed_head(const struct observed *observed); /* NULL: nothing is to be answered */
+struct entry *observed_at(const struct observed *observed, uint32_t position);
 struct entry *observed_push(struct observed *observed, enum entry_kind kind, enum question own);
 void observed_keep_body(struct observed *observed, struct entry *entry,
                         const struct wire_piece *piece);

@@ -117,7 +117,6 @@ struct plan_statement {
     uint32_t use_count, use_capacity;
     uint64_t agreed_serial; /* of the catalog that plan_agrees asked last */
     enum plan_reason agreed;
-    struct catalog_names names; /* of that catalog, that it uses */
     const char *agreed_detail;
 };
 

@@ -31,20 +31,24 @@ static const char ask_view[] =
 static void put_statement(struct observed *observed, enum question question, const char *sql,
                           struct iso_text *text)
 {
+    static const enum entry_kind answers[] = {ENTRY_CLOSE,   ENTRY_CLOSE, ENTRY_PARSE, ENTRY_BIND,
+                                              ENTRY_EXECUTE, ENTRY_CLOSE, ENTRY_CLOSE};
     wire_put_statement(text, observed->world->shared->question_name, question_portal, sql);
-    observed_push(observed, ENTRY_CLOSE, question);
-    observed_push(observed, ENTRY_CLOSE, question);
-    observed_push(observed, ENTRY_PARSE, question);
-    observed_push(observed, ENTRY_BIND, question);
-    observed_push(observed, ENTRY_EXECUTE, question);
-    observed_push(observed, ENTRY_CLOSE, question);
-    observed_push(observed, ENTRY_CLOSE, question);
+    for (size_t i = 0; i < sizeof answers / sizeof *answers; i++)
+        observed_push(observed, answers[i], question);
 }
 
 static void put_sync(struct observed *observed, enum question question, struct iso_text *text)
 {
     wire_put_end(text, wire_put_begin(text, 'S'));
     observed_push(observed, ENTRY_SYNC, question);
+}
+
+static void put_savepoint(struct observed *observed, const char *verb, struct iso_text *text)
+{
+    char query[80];
+    snprintf(query, sizeof query, "%s %s", verb, observed->world->shared->question_name);
+    put_statement(observed, QUESTION_GUARD, query, text);
 }
 
 /* Outside of a transaction it has a timeout of its own, whatever the client's is. Within one it
@@ -54,14 +58,13 @@ static void put_sync(struct observed *observed, enum question question, struct i
 static void put_question(struct observed *observed, enum question question, const char *query,
                          struct iso_text *text)
 {
-    char savepoint[80];
-    snprintf(savepoint, sizeof savepoint, "SAVEPOINT %s", observed->world->shared->question_name);
-    if (observed->conversation.status != 'T')
+    bool is_within = observed->conversation.status == 'T';
+    if (!is_within)
         put_statement(observed, QUESTION_GUARD, own_settings, text);
     else if (!observed->question.is_guarded)
-        put_statement(observed, QUESTION_GUARD, savepoint, text);
-    observed->question.is_guarded = observed->conversation.status == 'T';
-    if (observed->question.is_guarded && question == QUESTION_VIEW)
+        put_savepoint(observed, "SAVEPOINT", text);
+    observed->question.is_guarded = is_within;
+    if (is_within && question == QUESTION_VIEW)
         put_statement(observed, QUESTION_GUARD, own_setting_within, text);
     put_statement(observed, question, query, text);
     put_sync(observed, question, text);
@@ -69,24 +72,20 @@ static void put_question(struct observed *observed, enum question question, cons
 
 static void put_end_of_guard(struct observed *observed, struct iso_text *text)
 {
-    char back[80];
     if (!observed->question.is_guarded)
         return;
-    snprintf(back, sizeof back, "ROLLBACK TO %s", observed->world->shared->question_name);
-    put_statement(observed, QUESTION_GUARD, back, text);
-    snprintf(back, sizeof back, "RELEASE %s", observed->world->shared->question_name);
-    put_statement(observed, QUESTION_GUARD, back, text);
+    put_savepoint(observed, "ROLLBACK TO", text);
+    put_savepoint(observed, "RELEASE", text);
     put_sync(observed, QUESTION_GUARD, text);
     observed->question.is_guarded = false;
 }
 
 static bool may_ask(struct observed *observed)
 {
-    return observed->conversation.is_ready && !observed->conversation.is_quiet &&
-           !observed->pending.count && !observed->conversation.in_sequence &&
-           !observed->conversation.is_lost && !observed->conversation.stops &&
-           !observed->conversation.copies &&
-           !(observed->settings.reads_only && observed->conversation.status == 'I') &&
+    const struct conversation *talk = &observed->conversation;
+    return talk->is_ready && !talk->is_quiet && !observed->pending.count && !talk->in_sequence &&
+           !talk->is_lost && !talk->stops && !talk->copies &&
+           !(observed->settings.reads_only && talk->status == 'I') &&
            !observed_find_portal(observed, question_portal);
 }
 
@@ -139,12 +138,12 @@ static void ask_catalog(struct observed *observed, struct iso_text *before)
 
 void observed_ask_at_end(struct observed *observed, struct iso_text *before)
 {
-    if (!observed->waiting.count || observed->conversation.status != 'I' ||
+    if (!observed->waiting.catalog || observed->conversation.status != 'I' ||
         observed->settings.is_standby || !may_ask(observed))
         return;
     observed_settle(observed, false);
     observed_refresh_catalog(observed);
-    if (!observed->waiting.count)
+    if (!observed->waiting.catalog)
         return;
     if (observe_catalog_wanted(observed->world->shared, observed->database, MOMENT_BEFORE))
         ask_catalog(observed, before);
@@ -169,7 +168,7 @@ static void ask_what_is_meant(struct observed *observed, const struct plan_state
     if (is_new)
         ask_catalog(observed, before);
     if ((observed->doubt.is_dirty && may_see && is_worth) ||
-        (observed->waiting.count && is_idle && is_check))
+        (observed->waiting.catalog && is_idle && is_check))
         ask_what_is_seen(observed, is_check, before);
 }
 
@@ -214,9 +213,8 @@ bool observed_asks(struct observed *observed, enum observed_occasion occasion,
     observed_settle(observed, false);
     if (observed->catalog)
         observed_refresh_catalog(observed); /* who does nothing keeps no old one */
-    const struct waiting *waiting = &observed->waiting;
-    bool is_late = waiting->count &&
-                   observe_nanoseconds() - waiting->groups[waiting->count - 1].at > IDLE_PAUSE;
+    bool is_late =
+        observed->waiting.catalog && observe_nanoseconds() - observed->waiting.at > IDLE_PAUSE;
     if (occasion == OBSERVED_END || (is_late && check_is_due(observed))) {
         observed_ask_at_end(observed, question);
         return question->used;
@@ -234,58 +232,51 @@ bool observed_asks(struct observed *observed, enum observed_occasion occasion,
 static void take_answer(struct observed *observed, const struct wire_piece *piece,
                         enum question question)
 {
+    struct asked *asked = &observed->question;
+    struct wire_cursor row = wire_cursor(piece->body, piece->size);
     if (question == QUESTION_GUARD)
         return;
-    if (!piece->body) {
-        observed->question.has_failed = true;
-        return;
-    }
-    struct wire_cursor row = wire_cursor(piece->body, piece->size);
     if (question == QUESTION_CATALOG) {
         const struct observe_shared *shared = observed->world->shared;
-        if (!catalog_add(observed->question.catalog, row, shared->tables, shared->table_count))
-            observed->question.has_failed = true;
+        asked->has_failed |= !catalog_add(asked->catalog, row, shared->tables, shared->table_count);
         return;
     }
     uint16_t count = wire_u16(&row);
+    asked->has_failed |= row.bad;
     for (int i = 0; i < ANSWERS && i < count; i++) {
         uint32_t size = wire_u32(&row);
         const uint8_t *bytes = size == UINT32_MAX ? NULL : wire_bytes(&row, size);
-        if (bytes && size < sizeof observed->question.answer[i]) {
-            memcpy(observed->question.answer[i], bytes, size);
-            observed->question.answer[i][size] = 0;
+        if (bytes && size < sizeof asked->answer[i]) {
+            memcpy(asked->answer[i], bytes, size);
+            asked->answer[i][size] = 0;
         } else if (bytes) {
-            observed->question.has_failed = true; /* a snapshot of very many transactions */
+            asked->has_failed = true; /* a snapshot of very many transactions */
         }
     }
 }
 
 static void take_view(struct observed *observed)
 {
-    const char *check = observed->question.answer[ANSWER_CHECK];
-    bool is_same = !strcmp(check, observed->question.expected),
-         is_idle = observed->conversation.status == 'I';
+    const struct asked *asked = &observed->question;
+    const char *check = asked->answer[ANSWER_CHECK];
+    bool is_same = !strcmp(check, asked->expected), is_idle = observed->conversation.status == 'I';
     if (is_idle && *check) {
-        observe_confirmed(observed->world->shared, observed->database, observed->catalog,
-                          observed->question.at, is_same);
+        observe_confirmed(observed->world->shared, observed->database, observed->catalog, asked->at,
+                          is_same);
         observed_settle(observed, false);
     }
     /* A transaction that changed what it used goes on unrecorded; others' changes are found when
      * its record is confirmed. */
-    observed->transaction.may_have_changed =
-        !is_idle && *observed->question.answer[ANSWER_CHANGED] == 't';
+    observed->transaction.may_have_changed = !is_idle && *asked->answer[ANSWER_CHANGED] == 't';
     if (!is_idle && (*check ? !is_same : observed->transaction.may_have_changed))
         return;
     observed->doubt.is_dirty = false;
-    observed->doubt.has_temporary = *observed->question.answer[ANSWER_TEMPORARY] == 't';
+    observed->doubt.has_temporary = *asked->answer[ANSWER_TEMPORARY] == 't';
     observed->settings.spelling.keeps_floats =
-        atoi(observed->question.answer[ANSWER_FLOATS]) >= 1 &&
-        !strcmp(observed->question.answer[ANSWER_BYTES], "hex");
-    for (uint32_t i = 0;
-         *observed->question.answer[ANSWER_PREPARED] == 't' && i < observed->named.prepared_count;
-         /* its name may be another's by now */
-         i++)
-        observed->named.prepared[i].text->is_misread = true;
+        atoi(asked->answer[ANSWER_FLOATS]) >= 1 && !strcmp(asked->answer[ANSWER_BYTES], "hex");
+    if (*asked->answer[ANSWER_PREPARED] == 't') /* a name may be another's by now */
+        for (uint32_t i = 0; i < observed->named.prepared_count; i++)
+            observed->named.prepared[i].text->is_misread = true;
 }
 
 static void take_position(struct observed *observed)
@@ -304,31 +295,30 @@ static void take_position(struct observed *observed)
 
 static void end_question(struct observed *observed, enum question question)
 {
+    struct asked *asked = &observed->question;
     if (question == QUESTION_GUARD)
         return;
-    if (observed->question.has_failed)
+    if (asked->has_failed)
         observe_count(observed->world, &observed->world->counts.questions_failed);
     if (question == QUESTION_CATALOG) {
-        if (observed->question.has_failed) {
-            catalog_release(observed->question.catalog);
-            observed->question.catalog = NULL;
-        }
-        if (observed->question.catalog)
-            catalog_end(observed->question.catalog);
-        observe_catalog_is(observed->world->shared, observed->database, observed->question.catalog);
-        observed->question.catalog = NULL;
-    } else if (question == QUESTION_VIEW && !observed->question.has_failed) {
+        if (asked->has_failed)
+            catalog_release(asked->catalog), asked->catalog = NULL;
+        else
+            catalog_end(asked->catalog);
+        observe_catalog_is(observed->world->shared, observed->database, asked->catalog);
+        asked->catalog = NULL;
+    } else if (question == QUESTION_VIEW && !asked->has_failed) {
         take_view(observed);
-    } else if (question == QUESTION_POSITION && !observed->question.has_failed) {
+    } else if (question == QUESTION_POSITION && !asked->has_failed) {
         take_position(observed);
-    } else if (question == QUESTION_XID && !observed->question.has_failed) {
+    } else if (question == QUESTION_XID && !asked->has_failed) {
         observed->transaction.xid_known = true;
-        iso_recorder_xid(observed->session, observed->question.answer[0]);
-        if (*observed->question.answer[0] && observed->transaction.writes_more)
+        iso_recorder_xid(observed->session, asked->answer[0]);
+        if (*asked->answer[0] && observed->transaction.writes_more)
             iso_recorder_writes_from_stream(observed->session);
     }
-    observed->question.has_failed = false;
-    memset(observed->question.answer, 0, sizeof observed->question.answer);
+    asked->has_failed = false;
+    memset(asked->answer, 0, sizeof asked->answer);
 }
 
 /* Whether the transaction failed by what was asked. */

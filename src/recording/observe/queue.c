@@ -6,37 +6,37 @@
 
 enum { QUEUE_MOST = 1 << 14, QUEUE_BYTES = 1 << 24 };
 
-struct entry *observed_head(struct observed *observed)
+struct entry *observed_at(const struct observed *observed, uint32_t position)
 {
-    return observed->pending.count ? &observed->pending.entries[observed->pending.first] : NULL;
+    const struct pending *pending = &observed->pending;
+    assert(position < pending->count);
+    return &pending->entries[(pending->first + position) % pending->capacity];
 }
 
-struct entry *observed_at(struct observed *observed, uint32_t position)
+struct entry *observed_head(const struct observed *observed)
 {
-    assert(position < observed->pending.count);
-    return &observed->pending
-                .entries[(observed->pending.first + position) % observed->pending.capacity];
+    return observed->pending.count ? observed_at(observed, 0) : NULL;
 }
 
 struct entry *observed_push(struct observed *observed, enum entry_kind kind, enum question own)
 {
-    if (observed->pending.count == observed->pending.capacity) {
-        uint32_t capacity = observed->pending.capacity ? observed->pending.capacity * 2 : 8;
+    struct pending *pending = &observed->pending;
+    if (pending->count == pending->capacity) {
+        uint32_t capacity = pending->capacity ? pending->capacity * 2 : 8;
         struct entry *queue = iso_allocate_zeroed(capacity, sizeof *queue);
-        for (uint32_t i = 0; i < observed->pending.count; i++)
+        for (uint32_t i = 0; i < pending->count; i++)
             queue[i] = *observed_at(observed, i);
-        iso_free(observed->pending.entries);
-        observed->pending.entries = queue;
-        observed->pending.capacity = capacity;
-        observed->pending.first = 0;
+        iso_free(pending->entries);
+        *pending = (struct pending){queue, 0, pending->count, capacity, pending->bytes};
     }
-    struct entry *entry = observed_at(observed, observed->pending.count++);
+    pending->count++;
+    struct entry *entry = observed_at(observed, pending->count - 1);
     entry->kind = kind;
     entry->own = own;
     entry->position = 0;
     entry->text = NULL;
     entry->bytes.used = entry->cost = 0;
-    if (observed->pending.count > QUEUE_MOST)
+    if (pending->count > QUEUE_MOST)
         observed_lose(observed);
     return entry;
 }

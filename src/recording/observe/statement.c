@@ -27,8 +27,6 @@ static void judge_statement(struct observed *observed)
     struct plan_statement *statement = observed->running.statement;
     enum plan_reason reason =
         statement->node ? plan_agrees(statement, observed->catalog) : REASON_SYNTAX;
-    if (observed->catalog)
-        catalog_add_names(&observed->transaction.names, &statement->names);
     bool is_known = is_session_known(observed),
          has_names = statement->table_count || statement->use_count;
     observed->running.is_pure = statement->is_pure && !reason && (is_known || !has_names);

@@ -23,57 +23,36 @@ void observed_begin_transaction(struct observed *observed, enum transaction_stat
     iso_recorder_begin(observed->session);
 }
 
-static void let_first_go(struct observed *observed, enum observe_verdict verdict)
-{
-    struct waiting *waiting = &observed->waiting;
-    assert(waiting->count);
-    iso_recorder_let_go(observed->session, waiting->groups[0].until, verdict == HELD_RIGHT);
-    catalog_release(waiting->groups[0].catalog);
-    waiting->count--;
-    memmove(waiting->groups, waiting->groups + 1, waiting->count * sizeof *waiting->groups);
-    if (verdict != HELD_RIGHT)
-        observe_count(observed->world, &observed->world->counts.unconfirmed);
-}
-
 /* What was recorded is right if nothing changed in the catalog since it was read: which is asked
  * later, for many records at once. A record that lists nothing is right anyway, and waits only for
  * its turn: what its transaction wrote, if it did, the stream has by an xid. */
 static void wait_for_confirmation(struct observed *observed, bool has_claims)
 {
-    struct waiting *waiting = &observed->waiting;
-    struct catalog *catalog = observed->catalog;
-    uint64_t until = iso_recorder_held(observed->session);
-    if (!has_claims || !catalog) {
-        if (waiting->count)
-            waiting->groups[waiting->count - 1].until = until;
-        else
-            iso_recorder_let_go(observed->session, until, true);
-        return;
-    }
+    struct observe_held *waiting = &observed->waiting;
+    has_claims &= observed->catalog != NULL;
     observed_settle(observed, false);
-    struct observe_held *held = waiting->count ? &waiting->groups[waiting->count - 1] : NULL;
-    bool is_of_catalog = held && held->catalog == catalog, is_full = waiting->count == WAITING_MOST;
-    if (!is_of_catalog ||
-        (!is_full && !catalog_same_names(&held->names, &observed->transaction.names))) {
-        if (is_full)
-            let_first_go(observed, HELD_WRONG);
-        held = &waiting->groups[waiting->count++];
-        *held = (struct observe_held){.catalog = catalog_share(catalog)};
-    }
-    catalog_add_names(&held->names, &observed->transaction.names);
-    held->at = observe_nanoseconds();
-    held->until = until;
+    assert(!waiting->catalog || waiting->catalog == observed->catalog);
+    waiting->until = iso_recorder_held(observed->session);
+    if (!waiting->catalog && !has_claims)
+        iso_recorder_let_go(observed->session, waiting->until, true);
+    if (!has_claims)
+        return;
+    if (!waiting->catalog)
+        waiting->catalog = catalog_share(observed->catalog);
+    waiting->at = observe_nanoseconds();
 }
 
 void observed_settle(struct observed *observed, bool at_once)
 {
-    struct waiting *waiting = &observed->waiting;
-    while (waiting->count) {
-        enum observe_verdict verdict = observe_held(observed->world->shared, &waiting->groups[0]);
-        if (verdict == HELD_WAITS && !at_once)
-            return;
-        let_first_go(observed, verdict);
-    }
+    struct observe_held *waiting = &observed->waiting;
+    enum observe_verdict verdict = observe_held(observed->world->shared, waiting);
+    if (!waiting->catalog || (verdict == HELD_WAITS && !at_once))
+        return;
+    iso_recorder_let_go(observed->session, waiting->until, verdict == HELD_RIGHT);
+    if (verdict != HELD_RIGHT)
+        observe_count(observed->world, &observed->world->counts.unconfirmed);
+    catalog_release(waiting->catalog);
+    waiting->catalog = NULL;
 }
 
 void observed_end_transaction(struct observed *observed, enum outcome outcome)

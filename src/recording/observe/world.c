@@ -29,8 +29,6 @@ void observe_shared_init(struct observe_shared *shared, struct iso_recorder *rec
 
 static void free_database(struct observe_database *database)
 {
-    for (uint32_t i = 0; i < CATALOGS_KEPT; i++)
-        catalog_release(database->earlier[i]);
     catalog_release(database->catalog);
     iso_free(database->name);
     iso_free(database);
@@ -151,29 +149,26 @@ bool observe_catalog_wanted(struct observe_shared *shared, struct observe_databa
     return wanted;
 }
 
+static void confirm(struct catalog *catalog, int64_t asked_at)
+{
+    if (asked_at > catalog->confirmed_at)
+        catalog->confirmed_at = asked_at;
+}
+
 /* In place of the one that is known, if it says anything else. Sessions may still have earlier
- * ones, of which the last few are kept. */
+ * ones: what was recorded by them before is confirmed if nothing of what was used is another. */
 static void take_catalog(struct observe_database *database, struct catalog *catalog)
 {
-    const struct catalog_names any = {.all = true};
     struct catalog *known = database->catalog;
-    if (known && catalog_agrees(known, catalog, &any)) {
-        known->confirmed_at = catalog->asked_at;
+    if (known && catalog_agrees(known, catalog, false))
+        confirm(known, catalog->asked_at);
+    if (known && catalog_agrees(known, catalog, true)) {
         catalog_release(catalog);
         return;
     }
-    if (known) {
-        struct catalog **position = &database->earlier[database->earlier_count++ % CATALOGS_KEPT],
-                       *earliest = *position;
-        if (earliest) {
-            earliest->is_cut = true;
-            catalog_release(earliest->next);
-            earliest->next = NULL;
-            catalog_release(earliest);
-        }
-        known->next = catalog_share(catalog);
-        *position = known;
-    }
+    if (known)
+        known->is_replaced = true;
+    catalog_release(known);
     database->catalog = catalog;
     database->serial = catalog->serial;
 }
@@ -220,32 +215,21 @@ void observe_confirmed(struct observe_shared *shared, struct observe_database *d
     catalog->is_refuted |= !is_same;
     if (!is_same && catalog == database->catalog)
         observe_is_defined(database);
-    if (is_same && asked_at > catalog->confirmed_at)
-        catalog->confirmed_at = asked_at;
+    if (is_same)
+        confirm(catalog, asked_at);
     pthread_mutex_unlock(&shared->lock);
 }
 
-enum observe_verdict observe_held(struct observe_shared *shared, struct observe_held *held)
+enum observe_verdict observe_held(struct observe_shared *shared, const struct observe_held *held)
 {
-    for (;;) {
-        pthread_mutex_lock(&shared->lock);
-        bool is_confirmed = held->catalog->confirmed_at > held->at, is_cut = held->catalog->is_cut;
-        struct catalog *next = held->catalog->next ? catalog_share(held->catalog->next) : NULL;
-        pthread_mutex_unlock(&shared->lock);
-        if (is_confirmed || !next)
-            return catalog_release(next), is_confirmed ? HELD_RIGHT
-                                          : is_cut     ? HELD_WRONG
-                                                       : HELD_WAITS;
-        bool agrees = catalog_agrees(held->catalog, next, &held->names);
-        if (!agrees || next->asked_at > held->at)
-            return catalog_release(next), agrees ? HELD_RIGHT : HELD_WRONG;
-        /* It was read while what is held still ran, and who confirms it asks for these names from
-         * now on. */
-        held->names = catalog_translate(held->catalog, next, &held->names);
-        held->at = observe_nanoseconds();
-        catalog_release(held->catalog);
-        held->catalog = next;
-    }
+    if (!held->catalog)
+        return HELD_WAITS;
+    pthread_mutex_lock(&shared->lock);
+    enum observe_verdict verdict = held->catalog->confirmed_at > held->at ? HELD_RIGHT
+                                   : held->catalog->is_replaced           ? HELD_WRONG
+                                                                          : HELD_WAITS;
+    pthread_mutex_unlock(&shared->lock);
+    return verdict;
 }
 
 struct catalog *observe_catalog(struct observe_shared *shared, struct observe_database *database)

@@ -24,13 +24,7 @@ enum {
 /* Nanoseconds. A catalog whose answer took less is asked for by sessions that work: for a fifth of
  * the time, and a second at once. */
 enum { CATALOG_CHEAP = 100000000, CATALOG_SHARE = 5, CATALOG_BURST = 1000000000 };
-enum {
-    CATALOG_SECONDS = 60,
-    CATALOG_PAUSE = 2,
-    CATALOG_LATE = 10,
-    DATABASES_KEPT = 16,
-    CATALOGS_KEPT = 16
-};
+enum { CATALOG_SECONDS = 60, CATALOG_PAUSE = 2, CATALOG_LATE = 10, DATABASES_KEPT = 16 };
 #define SECOND INT64_C(1000000000)
 
 struct observe_counts {
@@ -61,9 +55,7 @@ struct observe_shape {
 struct observe_database {
     char *name;
     uint32_t sessions;
-    struct catalog *catalog;                /* NULL: not known yet */
-    struct catalog *earlier[CATALOGS_KEPT]; /* by serial; each has the next */
-    uint32_t earlier_count;
+    struct catalog *catalog; /* NULL: not known yet */
     _Atomic uint64_t serial; /* of the catalog */
     bool is_asked;           /* by some session, now */
     uint32_t first_askers;
@@ -126,18 +118,16 @@ void observe_is_defined(struct observe_database *database);
 void observe_confirmed(struct observe_shared *shared, struct observe_database *database,
                        struct catalog *catalog, int64_t asked_at, bool is_same);
 
-/* Records of a session that follow each other, by the same catalog and of the same names, up to a
- * moment. */
+/* Records of a session that follow each other, by the same catalog, up to a moment. */
 struct observe_held {
-    struct catalog *catalog; /* a reference */
-    struct catalog_names names;
+    struct catalog *catalog; /* a reference; NULL: there are none */
     int64_t at;
     uint64_t until; /* which records: iso_recorder_held */
 };
-/* Whether the names meant until then what they were taken to mean; HELD_WAITS: that is not known
- * yet, and the held may be of a newer catalog, which is the same in this, and of a later moment. */
+/* Whether what was used of the catalog meant until then what it was taken to mean; HELD_WAITS: that
+ * is not known yet. By one that was replaced since it never will be. */
 enum observe_verdict { HELD_WAITS, HELD_RIGHT, HELD_WRONG };
-enum observe_verdict observe_held(struct observe_shared *shared, struct observe_held *held);
+enum observe_verdict observe_held(struct observe_shared *shared, const struct observe_held *held);
 
 /* ---- one thread's ---- */
 

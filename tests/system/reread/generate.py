@@ -162,6 +162,8 @@ class Statements:
         return plain
 
     def parameter(self, value, oid):
+        if self.values and self.odd(.15):  # one that has a type by another place
+            return "$%d" % self.rng.randint(1, len(self.values))
         self.values.append(value)
         self.types.append(self.pick([0, 0, 0, oid] + ([20, 21] if oid == 23 else [1043, 1042]
                                                       if oid == 25 else [])))

@@ -61,7 +61,7 @@ static void begin(struct scene *scene)
     read_again(scene, catalog_of(1, 10, 20, 50));
     scene->held.catalog = observe_catalog(&scene->shared, scene->database);
     scene->held.at = 100;
-    catalog_use(scene->held.catalog, "a", &scene->held.names);
+    catalog_use(scene->held.catalog, "a");
 }
 
 static enum observe_verdict verdict(struct scene *scene)
@@ -102,8 +102,7 @@ static void a_check_asks_for_what_was_used(void **state)
     iso_text_put_bytes(&query, "", 1);
     assert_non_null(strstr(query.bytes, "ARRAY['a']"));
     query.used = 0;
-    catalog_use(scene.held.catalog, "it's",
-                &scene.held.names); /* which is not asked for by name, but with all */
+    catalog_use(scene.held.catalog, "it's"); /* which is not asked for by name, but with all */
     catalog_put_check(scene.held.catalog, &query, expected);
     assert_string_equal(expected, "31");
     iso_text_put_bytes(&query, "", 1);
@@ -124,7 +123,7 @@ static void a_newer_catalog_says_more(void **state)
         {1, 10, 20, 101, HELD_RIGHT}, {1, 10, 20, 99, HELD_WAITS}, /* the same again */
         {1, 10, 21, 101, HELD_RIGHT}, {1, 10, 0, 101, HELD_RIGHT}, /* only b is another, or gone */
         {1, 11, 20, 101, HELD_WRONG}, {2, 10, 20, 101, HELD_WRONG},
-        {1, 11, 20, 99, HELD_WRONG},  {1, 10, 21, 99, HELD_WAITS},
+        {1, 11, 20, 99, HELD_WRONG},  {1, 10, 21, 99, HELD_WRONG}, /* nobody asks for it again */
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct scene scene;
@@ -133,29 +132,6 @@ static void a_newer_catalog_says_more(void **state)
         assert_int_equal(verdict(&scene), cases[i].verdict);
         end(&scene);
     }
-    /* One that is older than what is held has to be confirmed for it. */
-    struct scene scene;
-    begin(&scene);
-    read_again(&scene, catalog_of(1, 10, 21, 99));
-    observe_confirmed(&scene.shared, scene.database, scene.database->catalog, 101,
-                      true); /* nobody had said that a is used */
-    assert_int_equal(verdict(&scene), HELD_WAITS);
-    assert_int_equal(scene.database->catalog->used_count, 1);
-    observe_confirmed(&scene.shared, scene.database, scene.database->catalog, observe_nanoseconds(),
-                      true);
-    assert_int_equal(verdict(&scene), HELD_RIGHT);
-    end(&scene);
-}
-
-static void what_is_held_for_too_long_is_wrong(void **state)
-{
-    (void)state;
-    struct scene scene;
-    begin(&scene);
-    for (unsigned i = 0; i <= CATALOGS_KEPT; i++)
-        read_again(&scene, catalog_of(1, 10, 30 + i, 60 + i));
-    assert_int_equal(verdict(&scene), HELD_WRONG);
-    end(&scene);
 }
 
 int main(void)
@@ -164,7 +140,6 @@ int main(void)
         cmocka_unit_test(only_what_was_asked_behind_it_confirms_it),
         cmocka_unit_test(a_check_asks_for_what_was_used),
         cmocka_unit_test(a_newer_catalog_says_more),
-        cmocka_unit_test(what_is_held_for_too_long_is_wrong),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
