@@ -219,6 +219,11 @@ bool observed_asks(struct observed *observed, enum observed_occasion occasion,
         observed_ask_at_end(observed, question);
         return question->used;
     }
+    if (occasion == OBSERVED_IDLE && observed->catalog &&
+        observe_check_is_old(observed->world->shared, observed->database)) {
+        ask_what_is_seen(observed, true, question);
+        return true;
+    }
     /* behind a login, which took longer */
     bool is_moment = occasion == OBSERVED_IDLE || !observed->question.was_asked;
     observed->question.was_asked = true;

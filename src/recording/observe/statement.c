@@ -146,7 +146,9 @@ void observed_begin_rows(struct observed *observed, const struct result_fields *
 static void count_statement(struct observed *observed)
 {
     struct observe_counts *counts = &observed->world->counts;
-    struct observe_shape *shape = observed->running.shape;
+    struct observe_shape *others = &observed->world->shapes[WORLD_SHAPES];
+    /* names that the server does not know may be anything, and are shown to nobody */
+    struct observe_shape *shape = observed->running.fails ? others : observed->running.shape;
     const struct reading *reading = &observed->running.reading;
     enum plan_reason reason = observed->running.passed  ? observed->running.passed
                               : observed->running.fails ? REASON_NO_TABLE

@@ -127,7 +127,7 @@ static bool is_wanted(const struct observe_database *database, int64_t age,
             return true; /* each of the first sessions asks for itself, so that nothing is missed */
         if (database->is_asked)
             return age > 10 * CATALOG_PAUSE * SECOND;
-        return !database->asked_at || age >= CATALOG_SECONDS * SECOND ||
+        return !database->asked_at ||
                (age >= CATALOG_PAUSE * SECOND && (!database->catalog || database->is_stale));
     }
 }
@@ -198,6 +198,16 @@ bool observe_check_wanted(struct observe_shared *shared, struct observe_database
     bool is_known = !database->catalog || database->catalog->is_refuted;
     pthread_mutex_unlock(&shared->lock);
     return !is_known && (is_due || (is_defined && database->spent < CATALOG_BURST));
+}
+
+bool observe_check_is_old(struct observe_shared *shared, struct observe_database *database)
+{
+    pthread_mutex_lock(&shared->lock);
+    int64_t last =
+        database->check_at > database->asked_at ? database->check_at : database->asked_at;
+    bool is_known = database->catalog && !database->catalog->is_refuted;
+    pthread_mutex_unlock(&shared->lock);
+    return is_known && observe_nanoseconds() - last > CATALOG_SECONDS * SECOND;
 }
 
 void observe_is_defined(struct observe_database *database)

@@ -106,10 +106,9 @@ void status_shapes(const struct status_view *view, struct iso_text *text, bool a
     for (uint32_t i = 0; i < view->loop_count; i++) {
         struct observe_world *world = loop_world(view->loops[i]);
         pthread_mutex_lock(&world->lock);
-        for (uint32_t j = 0; j < world->shape_count; j++)
-            add_shape(sums, &count, &world->shapes[j]);
-        if (world->shapes[WORLD_SHAPES].statements)
-            add_shape(sums, &count, &world->shapes[WORLD_SHAPES]);
+        for (uint32_t j = 0; j <= WORLD_SHAPES; j++)
+            if (world->shapes[j].statements)
+                add_shape(sums, &count, &world->shapes[j]);
         pthread_mutex_unlock(&world->lock);
     }
     qsort(sums, count, sizeof *sums, compare_shapes);

@@ -134,12 +134,31 @@ static void a_newer_catalog_says_more(void **state)
     }
 }
 
+/* A session that has nothing to do is not held up by a catalog that nobody changed: a check is enough. */
+static void an_idle_session_asks_for_no_catalog_that_is_known(void **state)
+{
+    (void)state;
+    struct scene scene;
+    begin(&scene);
+    scene.database->asked_at = observe_nanoseconds() - (CATALOG_SECONDS + 1) * SECOND;
+    assert_true(observe_check_is_old(&scene.shared, scene.database));
+    assert_false(observe_catalog_wanted(&scene.shared, scene.database, MOMENT_IDLE));
+    scene.database->check_at = observe_nanoseconds();
+    assert_false(observe_check_is_old(&scene.shared, scene.database));
+    observe_confirmed(&scene.shared, scene.database, scene.held.catalog, observe_nanoseconds(),
+                      false);
+    assert_false(observe_check_is_old(&scene.shared, scene.database));
+    assert_true(observe_catalog_wanted(&scene.shared, scene.database, MOMENT_IDLE));
+    end(&scene);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(only_what_was_asked_behind_it_confirms_it),
         cmocka_unit_test(a_check_asks_for_what_was_used),
         cmocka_unit_test(a_newer_catalog_says_more),
+        cmocka_unit_test(an_idle_session_asks_for_no_catalog_that_is_known),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
