@@ -112,9 +112,9 @@ int64_t observe_nanoseconds(void); /* of the monotonic clock */
 /* Whether to ask if the catalog is still what was used of it; the answer confirms all sessions'
  * earlier records. */
 bool observe_check_wanted(struct observe_shared *shared, struct observe_database *database);
-/* Nobody has asked for CATALOG_SECONDS: of what nobody recorded, too, something may have changed, as
- * tables that are not known yet. An idle session does, which is held up by it for milliseconds, and
- * by the whole catalog for longer. */
+/* Nobody has asked for CATALOG_SECONDS: of what nobody recorded, too, something may have changed,
+ * as tables that are not known yet. An idle session does, which is held up by it for milliseconds,
+ * and by the whole catalog for longer. */
 bool observe_check_is_old(struct observe_shared *shared, struct observe_database *database);
 /* Somebody may have changed the catalog. */
 void observe_is_defined(struct observe_database *database);
