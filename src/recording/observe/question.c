@@ -145,7 +145,7 @@ void observed_ask_at_end(struct observed *observed, struct iso_text *before)
     observed_refresh_catalog(observed);
     if (!observed->waiting.catalog)
         return;
-    if (observe_catalog_wanted(observed->world->shared, observed->database, MOMENT_BEFORE))
+    if (observe_catalog_wanted(observed->world->shared, observed->database, false))
         ask_catalog(observed, before);
     else
         ask_what_is_seen(observed, true, before);
@@ -158,9 +158,8 @@ static void ask_what_is_meant(struct observed *observed, const struct plan_state
 {
     bool is_idle = observed->conversation.status == 'I',
          is_worth = statement && is_worth_asking(statement);
-    bool is_new =
-        is_idle && is_worth &&
-        observe_catalog_wanted(observed->world->shared, observed->database, MOMENT_BEFORE);
+    bool is_new = is_idle && is_worth &&
+                  observe_catalog_wanted(observed->world->shared, observed->database, false);
     bool is_check =
         is_idle ? !is_new && check_is_due(observed) : observed->transaction.may_have_changed;
     bool may_see =
@@ -227,8 +226,7 @@ bool observed_asks(struct observed *observed, enum observed_occasion occasion,
     /* behind a login, which took longer */
     bool is_moment = occasion == OBSERVED_IDLE || !observed->question.was_asked;
     observed->question.was_asked = true;
-    if (!observe_catalog_wanted(observed->world->shared, observed->database,
-                                is_moment ? MOMENT_IDLE : MOMENT_BEHIND))
+    if (!is_moment || !observe_catalog_wanted(observed->world->shared, observed->database, true))
         return false;
     ask_catalog(observed, question);
     return true;

@@ -9,8 +9,8 @@
 #include "base/hash.h"
 #include "base/memory.h"
 
-/* Nanoseconds. Whether the catalog is what it was is asked no more often, and for a twentieth of
- * the time at most. */
+/* Nanoseconds. Whether the catalog is what it was is asked no more often, and, as the catalog itself
+ * of sessions that are idle, for a twentieth of the time at most. */
 enum { FIRST_ASKERS = 64, CHECK_PAUSE = 50000000, CHECK_SHARE = 20, DEFINED_SECONDS = 10 };
 
 /* ---- all threads' ---- */
@@ -109,38 +109,30 @@ static void give_back(struct observe_database *database, int64_t now)
     database->spent_at = now;
 }
 
-static bool is_wanted(const struct observe_database *database, int64_t age,
-                      enum observe_moment moment)
+static bool is_wanted(const struct observe_database *database, int64_t age, bool is_idle)
 {
-    bool is_cheap = database->cost < CATALOG_CHEAP;
-    int64_t late;
-    switch (moment) {
-    case MOMENT_BEFORE:
-        return is_cheap && database->is_stale && !database->is_asked &&
+    if (!is_idle)
+        return database->cost < CATALOG_CHEAP && database->is_stale && !database->is_asked &&
                database->spent < CATALOG_BURST;
-    case MOMENT_BEHIND:
-        late = CHECK_SHARE * database->cost < CATALOG_LATE * SECOND ? CHECK_SHARE * database->cost
-                                                                    : CATALOG_LATE * SECOND;
-        return !is_cheap && database->is_stale && !database->is_asked && age >= late;
-    default:
-        if (!database->catalog && database->first_askers < FIRST_ASKERS)
-            return true; /* each of the first sessions asks for itself, so that nothing is missed */
-        if (database->is_asked)
-            return age > 10 * CATALOG_PAUSE * SECOND;
-        return !database->asked_at ||
-               (age >= CATALOG_PAUSE * SECOND && (!database->catalog || database->is_stale));
-    }
+    if (!database->cost && database->first_askers < FIRST_ASKERS)
+        return true; /* each of the first sessions asks for itself, so that nothing is missed */
+    int64_t pause = CATALOG_PAUSE * SECOND > CHECK_SHARE * database->cost
+                        ? CATALOG_PAUSE * SECOND
+                        : CHECK_SHARE * database->cost;
+    if (database->is_asked)
+        return age > 10 * CATALOG_PAUSE * SECOND;
+    return age >= pause && (!database->catalog || database->is_stale);
 }
 
 bool observe_catalog_wanted(struct observe_shared *shared, struct observe_database *database,
-                            enum observe_moment moment)
+                            bool is_idle)
 {
     int64_t now = observe_nanoseconds();
     pthread_mutex_lock(&shared->lock);
     give_back(database, now);
-    bool wanted = is_wanted(database, now - database->asked_at, moment);
+    bool wanted = is_wanted(database, now - database->asked_at, is_idle);
     if (wanted) {
-        database->first_askers += !database->catalog;
+        database->first_askers += !database->cost;
         database->is_asked = true;
         database->is_stale = false;
         database->asked_at = now;
@@ -177,13 +169,13 @@ void observe_catalog_is(struct observe_shared *shared, struct observe_database *
                         struct catalog *catalog)
 {
     pthread_mutex_lock(&shared->lock);
+    int64_t cost = observe_nanoseconds() - (catalog ? catalog->asked_at : database->asked_at),
+            more = cost - database->cost;
     database->is_asked = false;
-    if (catalog) {
-        int64_t cost = observe_nanoseconds() - catalog->asked_at, more = cost - database->cost;
-        database->spent += cost;
-        database->cost = database->cost && more > 0 ? database->cost + more / 4 : cost;
+    database->spent += cost;
+    database->cost = catalog && database->cost && more > 0 ? database->cost + more / 4 : cost;
+    if (catalog)
         take_catalog(database, catalog);
-    }
     pthread_mutex_unlock(&shared->lock);
 }
 

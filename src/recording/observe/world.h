@@ -24,7 +24,7 @@ enum {
 /* Nanoseconds. A catalog whose answer took less is asked for by sessions that work: for a fifth of
  * the time, and a second at once. */
 enum { CATALOG_CHEAP = 100000000, CATALOG_SHARE = 5, CATALOG_BURST = 1000000000 };
-enum { CATALOG_SECONDS = 60, CATALOG_PAUSE = 2, CATALOG_LATE = 10, DATABASES_KEPT = 16 };
+enum { CATALOG_SECONDS = 60, CATALOG_PAUSE = 2, DATABASES_KEPT = 16 };
 #define SECOND INT64_C(1000000000)
 
 struct observe_counts {
@@ -98,11 +98,10 @@ void observe_database_release(struct observe_shared *shared,
                               struct observe_database *database); /* NULL is allowed */
 uint32_t observe_databases(struct observe_shared *shared);        /* that are known */
 /* Is it time that somebody asks for the catalog? Who gets true does, and says observe_catalog_is. A
- * session that works (behind an answer, or before a statement) asks only if it is out of date: at
- * once if that is cheap, else if it has been for too long. */
-enum observe_moment { MOMENT_IDLE, MOMENT_BEHIND, MOMENT_BEFORE };
+ * session that works asks, before a statement, only for one that is out of date, and cheap: a dear
+ * one waits for a session that is idle, or that logs in. */
 bool observe_catalog_wanted(struct observe_shared *shared, struct observe_database *database,
-                            enum observe_moment moment);
+                            bool is_idle);
 void observe_catalog_is(struct observe_shared *shared, struct observe_database *database,
                         struct catalog *catalog); /* NULL: failed */
 struct catalog *observe_catalog(struct observe_shared *shared,
