@@ -9,8 +9,8 @@
 #include "base/hash.h"
 #include "base/memory.h"
 
-/* Nanoseconds. Whether the catalog is what it was is asked no more often, and, as the catalog itself
- * of sessions that are idle, for a twentieth of the time at most. */
+/* Nanoseconds. Whether the catalog is what it was is asked no more often, and, as the catalog
+ * itself of sessions that are idle, for a twentieth of the time at most. */
 enum { FIRST_ASKERS = 64, CHECK_PAUSE = 50000000, CHECK_SHARE = 20, DEFINED_SECONDS = 10 };
 
 /* ---- all threads' ---- */
