@@ -6,6 +6,7 @@
 #include "app/commands.h"
 #include "app/load.h"
 #include "formats/write_history.h"
+#include "judge/judge.h"
 
 struct convert {
     int to; /* enum iso_format; -1: not said */
@@ -163,6 +164,23 @@ static enum iso_status write_file(struct app *app, const struct convert *convert
     return status;
 }
 
+/* In other formats a record of half of what was done would be one of all that was. */
+static enum iso_status refuse_halves(struct app *app, const struct convert *convert,
+                                     struct iso_history *history)
+{
+    char location[512];
+    enum iso_format format = (enum iso_format)convert->to;
+    uint32_t t = format == ISO_FORMAT_NATIVE ? ISO_NONE : iso_judge_needs_stream(history);
+    if (t == ISO_NONE)
+        return ISO_OK;
+    iso_history_location_text(history, t, location, sizeof location);
+    return iso_error_set(
+        &app->error, ISO_BAD_INPUT,
+        "%s: what the record wrote stands in the change stream, and %s has no way to say so: "
+        "expected --to native, or a history that replay --to-history joined with the stream",
+        location, iso_format_name(format));
+}
+
 static enum iso_status convert_files(struct app *app, void *target, const struct cli_texts *files)
 {
     const struct convert *convert = target;
@@ -180,6 +198,8 @@ static enum iso_status convert_files(struct app *app, void *target, const struct
     iso_history_init(&history);
     if (status == ISO_OK)
         status = app_load(app, &convert->load, files, &history);
+    if (status == ISO_OK)
+        status = refuse_halves(app, convert, &history);
     if (status == ISO_OK)
         status = app_load_initial(app, &convert->load, &history);
     if (status == ISO_OK && directory)

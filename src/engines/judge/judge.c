@@ -178,6 +178,14 @@ enum iso_status iso_judge_any_order(const struct iso_history *finished,
 }
 
 /* An order of the transactions says nothing of reads that were left out of it. */
+static void leave_reads(bool allow_unjudged, struct iso_polygraph_result *result)
+{
+    if (result->outcome != ISO_HOLDS || !result->reads_left_out || allow_unjudged)
+        return;
+    result->outcome = ISO_IS_UNDECIDED;
+    result->reason = "reads-left-out";
+}
+
 static void not_more_than(const struct iso_verdict *as_si, bool allow_unjudged,
                           struct iso_polygraph_result *result)
 {
@@ -242,6 +250,8 @@ static enum iso_status judge_order(const struct iso_judge_options *options, bool
         return error->status;
     if (judgement->has_verdict)
         not_more_than(&judgement->verdict, options->allow_unjudged, &judgement->result);
+    else if (!versions_by_commit)
+        leave_reads(options->allow_unjudged, &judgement->result);
     if (judgement->history->ranges.skipped && judgement->result.outcome == ISO_HOLDS &&
         !options->allow_unjudged) {
         judgement->result.outcome = ISO_IS_UNDECIDED;
@@ -267,8 +277,10 @@ static enum iso_status report_any_order(const struct iso_judge_options *options,
 {
     if (!options->any_order || judgement->outcome != ISO_IS_VIOLATED)
         return ISO_OK;
-    if (ask_polygraph(options, false, judgement, error) == ISO_OK)
-        judgement->verdict.any_order = iso_outcome_name(judgement->result.outcome);
+    if (ask_polygraph(options, false, judgement, error) != ISO_OK)
+        return error->status;
+    leave_reads(options->allow_unjudged, &judgement->result);
+    judgement->verdict.any_order = iso_outcome_name(judgement->result.outcome);
     return error->status;
 }
 

@@ -41,6 +41,10 @@ struct iso_judgement {
                          else the verdict */
 };
 
+/* A record that says of what it wrote only which rows, or whose reader saw what only a change stream
+ * has; ISO_NONE: there is none. */
+uint32_t iso_judge_needs_stream(struct iso_history *history);
+
 /* The end of reading: takes repeats out (`repeats`, or NULL: they are an error) and finishes the
  * history. Records that only a change stream completes are an error: of such a history nothing can
  * be said without the stream. */

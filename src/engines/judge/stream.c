@@ -98,11 +98,16 @@ static void leave_out_reads(struct iso_history *history)
     iso_free(drops);
 }
 
-void judge_leave_to_stream(struct iso_history *history)
+uint32_t iso_judge_needs_stream(struct iso_history *history)
 {
     history->streamed.writer = find_writer(history);
     if (history->streamed.is_needed && history->streamed.writer == ISO_NONE && history->txns.count)
         history->streamed.writer = 0; /* its reader saw what others wrote */
-    if (history->streamed.writer != ISO_NONE)
+    return history->streamed.writer;
+}
+
+void judge_leave_to_stream(struct iso_history *history)
+{
+    if (iso_judge_needs_stream(history) != ISO_NONE)
         leave_out_reads(history);
 }

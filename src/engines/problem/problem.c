@@ -26,6 +26,7 @@ struct scan {
     struct own_access *access; /* by key */
     uint32_t *previous_append; /* by operation of the current transaction: its append to the key
                                   before, or ISO_NONE */
+    bool *unknown; /* by key: a write of it may have been of any value; NULL: none was */
 };
 
 void problem_finding(struct problem *problem, enum iso_finding_kind kind, uint32_t transaction,
@@ -113,9 +114,12 @@ static void scan_register(struct scan *scan, uint32_t local, uint32_t operation,
     if (!judged)
         return; /* such reads say nothing */
     bool internal = access->write != ISO_NONE || (known && !problem->rules.each_read);
-    if (!internal)
+    bool open = scan->unknown && scan->unknown[key] &&
+                (!internal || iso_atom_is_unknown(&history->atoms, access->value));
+    problem->result->reads_left_out += open;
+    if (!open && !internal)
         add_read(problem, local, operation, 0);
-    else if (access->value != value)
+    else if (!open && access->value != value)
         problem_finding(problem, ISO_FINDING_INT, problem->transactions.in_history[local],
                         operation, ISO_NONE);
     access->value = value;
@@ -234,9 +238,30 @@ static uint32_t most_operations(const struct problem *problem)
     return most;
 }
 
+static bool writes_unknown(const struct iso_history *history, uint32_t operation)
+{
+    return iso_kind_of(history, operation) == ISO_WRITE &&
+           iso_atom_is_unknown(&history->atoms, history->ops.value[operation]);
+}
+
+/* What reads of such a key saw nobody knows. By commits a read's moment says which write it was. */
+static bool *find_unknown(const struct problem *problem)
+{
+    const struct iso_history *history = problem->history;
+    bool *unknown = NULL;
+    for (uint32_t o = 0; o < history->ops.count && !problem->options->versions_by_commit; o++) {
+        if (!writes_unknown(history, o))
+            continue;
+        if (!unknown)
+            unknown = iso_allocate_zeroed(history->keys.count, sizeof *unknown);
+        unknown[history->ops.key[o]] = true;
+    }
+    return unknown;
+}
+
 static void scan_operations(struct problem *problem)
 {
-    struct scan scan = {.problem = problem};
+    struct scan scan = {.problem = problem, .unknown = find_unknown(problem)};
     scan.access =
         iso_allocate_zeroed((size_t)problem->history->keys.count + 1, sizeof *scan.access);
     scan.previous_append = iso_numbers(most_operations(problem));
@@ -249,6 +274,7 @@ static void scan_operations(struct problem *problem)
     problem->writes.first[problem->transactions.count] = problem->writes.count;
     problem->reads.first[problem->transactions.count] = problem->reads.count;
     assert(problem->reads.count + problem->writes.count <= problem->history->ops.count);
+    iso_free(scan.unknown);
     iso_free(scan.access);
     iso_free(scan.previous_append);
 }

@@ -42,7 +42,8 @@ struct iso_polygraph_result {
                                       "steps-switched-off", "foreign-cycle", ... */
     uint64_t counts[ISO_FINDINGS]; /* of findings before the graph */
     uint64_t cycles;               /* 0 or 1 */
-    uint64_t reads_left_out;       /* versions_by_commit: of another value than their moment says */
+    uint64_t reads_left_out; /* of keys that a write gave an unknown value; versions_by_commit:
+                                      of another value than their moment says */
     struct iso_finding *findings;
     uint32_t finding_count, finding_capacity;
     /* of the evidence: the lemma whose cycle is to be shown; ISO_NONE: none */

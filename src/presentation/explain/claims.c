@@ -356,6 +356,7 @@ static bool read_object(struct reading *reading, struct iso_reported_reader *rea
     snprintf(claims->engine, sizeof claims->engine, "%s", object->engine);
     snprintf(claims->outcome, sizeof claims->outcome, "%s", object->outcome);
     claims->found = object->found;
+    claims->doubtful = object->doubtful;
     claims->has_counts = object->has_counts;
     return is_read;
 }

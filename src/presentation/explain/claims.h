@@ -82,6 +82,7 @@ struct iso_claims {
     char level[12];     /* the last one that was named */
     char engine[12];    /* "": not said */
     uint64_t found;     /* the sum of the object's counts */
+    uint64_t doubtful;  /* of found, or of the list where there are no counts */
     bool has_counts;
 };
 

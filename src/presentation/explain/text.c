@@ -14,11 +14,21 @@ uint64_t iso_explain_unlisted(const struct iso_claims *claims)
     return claims->has_counts && claims->found > claims->count ? claims->found - claims->count : 0;
 }
 
+static uint64_t listed_doubtful(const struct iso_claims *claims)
+{
+    uint64_t doubtful = 0;
+    for (uint32_t i = 0; i < claims->count; i++)
+        doubtful += claims->list[i].doubt != NULL;
+    return doubtful;
+}
+
 void iso_explain_headline(const struct iso_claims *claims, struct iso_text *text)
 {
-    uint64_t found = claims->count + iso_explain_unlisted(claims);
+    uint64_t doubtful = claims->has_counts ? claims->doubtful : listed_doubtful(claims);
+    uint64_t found = claims->count + iso_explain_unlisted(claims) - doubtful;
     iso_text_put(text, claims->outcome[0] ? claims->outcome
-                       : claims->count    ? "violated"
+                       : found            ? "violated"
+                       : doubtful         ? "undecided"
                                           : "no violation");
     if (claims->level[0]) {
         iso_text_put(text, " at ");
@@ -27,6 +37,11 @@ void iso_explain_headline(const struct iso_claims *claims, struct iso_text *text
     iso_text_put(text, ": ");
     iso_text_put_unsigned(text, found);
     iso_text_put(text, found == 1 ? " violation" : " violations");
+    if (doubtful) {
+        iso_text_put(text, ", besides ");
+        iso_text_put_unsigned(text, doubtful);
+        iso_text_put(text, " doubtful");
+    }
     if (claims->retracted) {
         iso_text_put(text, ", besides ");
         iso_text_put_unsigned(text, claims->retracted);

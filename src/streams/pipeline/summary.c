@@ -380,7 +380,10 @@ static void put_findings(struct iso_text *text, const struct iso_pipeline *pipel
     findings_sort(findings);
     iso_text_put(text, ",\"violations\":[");
     for (size_t i = 0; i < findings->count; i++) {
+        const char *doubt = pipeline_doubt_name((enum pipeline_doubt)findings->list[i].doubt);
         iso_text_put(text, i ? ",{" : "{");
+        if (doubt)
+            iso_text_format(text, "\"doubtful\":\"%s\",", doubt);
         iso_text_put_bytes(text, findings->list[i].text, findings->list[i].length);
     }
     iso_text_put(text, findings->count && found->used ? "," : "");

@@ -5,6 +5,7 @@
 #include <stdio.h>
 
 #include "base/memory.h"
+#include "base/number_map.h"
 #include "history/copy.h"
 #include "pipeline/pipeline.h"
 
@@ -44,6 +45,24 @@ void run_kept_name_inputs(const struct iso_inputs *inputs, struct iso_history *h
     }
 }
 
+/* Of several with one tid, all of which were judged, the later ones get names of their own. */
+static void name_apart(struct iso_history *history)
+{
+    struct iso_number_map first = {0};
+    for (uint32_t t = 0; t < history->txns.count; t++) {
+        char name[ISO_ATOM_TEXT_MAX + 24], buffer[ISO_ATOM_TEXT_MAX];
+        for (uint32_t again = 2; iso_number_map_add(&first, history->txns.tid[t], t) != t;
+             again++) {
+            size_t length;
+            const char *tid = iso_atom_text(&history->atoms, history->txns.tid[t], buffer, &length);
+            length = length < ISO_ATOM_TEXT_MAX ? length : ISO_ATOM_TEXT_MAX;
+            int used = snprintf(name, sizeof name, "%.*s (%" PRIu32 ")", (int)length, tid, again);
+            history->txns.tid[t] = iso_atoms_text(&history->atoms, name, (size_t)used);
+        }
+    }
+    iso_number_map_release(&first);
+}
+
 enum iso_status run_kept_finish(struct run_kept *kept, const struct run_stream_options *options,
                                 const struct iso_inputs *inputs, struct iso_error *error)
 {
@@ -53,5 +72,6 @@ enum iso_status run_kept_finish(struct run_kept *kept, const struct run_stream_o
     run_kept_name_inputs(inputs, kept->history);
     kept->history->ranges.limit = options->pipeline.scan_limit;
     iso_history_drop_repeats(kept->history);
+    name_apart(kept->history);
     return iso_history_finish(kept->history, error);
 }

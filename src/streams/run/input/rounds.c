@@ -147,6 +147,8 @@ static enum iso_status judge_collected(struct run_rounds *rounds, bool is_final,
     if (lacks_transactions(&stats.join) && result->outcome != ISO_IS_UNDECIDED)
         set_undecided(result, iso_join_has_xa(&stats.join) ? iso_unjudged_name(ISO_UNJUDGED_XA)
                                                            : "unplaced-transactions");
+    if (result->outcome == ISO_HOLDS && result->reads_left_out && !options->allow_unjudged)
+        set_undecided(result, "reads-left-out");
     if (iso_history_has_queries(&rounds->collected) && result->outcome == ISO_HOLDS &&
         !options->allow_unjudged)
         set_undecided(result, iso_unjudged_name(ISO_UNJUDGED_ROW_SETS));
