@@ -41,8 +41,8 @@ struct iso_judgement {
                          else the verdict */
 };
 
-/* A record that says of what it wrote only which rows, or whose reader saw what only a change stream
- * has; ISO_NONE: there is none. */
+/* A record that says of what it wrote only which rows, or whose reader saw what only a change
+ * stream has; ISO_NONE: there is none. */
 uint32_t iso_judge_needs_stream(struct iso_history *history);
 
 /* The end of reading: takes repeats out (`repeats`, or NULL: they are an error) and finishes the
