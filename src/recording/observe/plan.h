@@ -100,8 +100,8 @@ struct plan_statement {
     bool is_simple;  /* one table, no joins, groups or the like: its rows are those that match the
                         condition */
     bool is_partial; /* but not all of them: LIMIT, OFFSET, SKIP LOCKED */
-    bool locks_some; /* FOR UPDATE beside other tables: at READ COMMITTED rows that it waited for
-                        are newer than theirs */
+    bool locks_some; /* FOR UPDATE beside other tables, FOR KEY SHARE: at READ COMMITTED rows that
+                        it waited for are newer than others */
     bool is_distinct, has_distinct_on, has_aggregate, has_sub_select, joins;
     bool says_some; /* constants of each row that matches; `is_exists`: whether there is one, by t
                        or f */

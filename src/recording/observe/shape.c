@@ -525,6 +525,18 @@ static bool is_one_table(const PgQuery__SelectStmt *select)
            select->op == PG_QUERY__SET_OPERATION__SETOP_NONE;
 }
 
+/* Rows that it waited for may be newer than others that it returns. */
+static bool locks_some(const PgQuery__SelectStmt *select)
+{
+    bool is_one = select->n_from_clause == 1 &&
+                  select->from_clause[0]->node_case == PG_QUERY__NODE__NODE_RANGE_VAR;
+    for (size_t i = 0; i < select->n_locking_clause; i++)
+        if (!is_one || select->locking_clause[i]->locking_clause->strength ==
+                           PG_QUERY__LOCK_CLAUSE_STRENGTH__LCS_FORKEYSHARE)
+            return true; /* others may still write what has this lock */
+    return false;
+}
+
 static void look_at_select(struct look *look, const PgQuery__SelectStmt *select)
 {
     struct plan_statement *statement = look->statement;
@@ -532,10 +544,7 @@ static void look_at_select(struct look *look, const PgQuery__SelectStmt *select)
     /* who waits for a lock sees newer rows */
     statement->is_partial = select->limit_count || select->limit_offset || select->n_locking_clause;
     statement->is_distinct = select->n_distinct_clause > 0;
-    statement->locks_some = select->n_locking_clause &&
-                            (select->n_from_clause > 1 ||
-                             (select->n_from_clause &&
-                              select->from_clause[0]->node_case != PG_QUERY__NODE__NODE_RANGE_VAR));
+    statement->locks_some = locks_some(select);
     look->selects = 1;
     if (!is_fine_select(look, select, true)) {
         statement->counts_as_read &= statement->table_count > 0;

@@ -533,14 +533,17 @@ static void prepared_statements_have_parameters_and_portals(void **state)
 static void locked_rows_beside_others_are_of_one_moment_only_in_a_snapshot(void **state)
 {
     (void)state;
-    for (int is_snapshot = 0; is_snapshot < 2; is_snapshot++) {
+    static const char *const locking[] = {
+        "SELECT kv.k, kv.v FROM kv JOIN seen USING (k) FOR UPDATE OF kv",
+        "SELECT k, v FROM kv FOR KEY SHARE"}; /* which does not keep others from writing them */
+    for (int i = 0; i < 4; i++) {
         struct talk talk;
+        bool is_snapshot = i % 2;
         begin(&talk);
         asks(&talk, is_snapshot ? "BEGIN ISOLATION LEVEL REPEATABLE READ"
                                 : "BEGIN ISOLATION LEVEL READ COMMITTED");
         completes(&talk, "BEGIN", "T");
-        selects(&talk, "SELECT kv.k, kv.v FROM kv JOIN seen USING (k) FOR UPDATE OF kv", "7", "5",
-                "T");
+        selects(&talk, locking[i / 2], "7", "5", "T");
         assert_int_equal(talk.world->counts.recorded, is_snapshot);
         observed_stop(talk.observed);
         *talk.asked = 0;
