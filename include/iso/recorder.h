@@ -222,7 +222,7 @@ ISO_API void iso_recorder_write_row(struct iso_recorder_session *session, const 
 /* A query of one table, named as keys of its rows begin. `from` and `to` are inclusive bounds of
  * the key, as it stands behind the table's name and `/` ("100", "7,b"; one with fewer parts is a
  * prefix); NULL: open. `where`, NULL: each row, are comparisons, AND, OR, NOT, IN, BETWEEN, IS
- * NULL, and LIKE with a prefix. One is open at a time, and nothing else comes before its end:
+ * NULL, IS DISTINCT FROM and LIKE. One is open at a time, and nothing else comes before its end:
  * another operation, a mark that is returned to, or the transaction's end leave it out. */
 ISO_API void iso_recorder_query_begin(struct iso_recorder_session *session, const char *table,
                                       const char *from, const char *to, const char *where);

@@ -244,8 +244,10 @@ static void put_between(struct iso_text *text, const struct column *column)
 
 static void put_like(struct iso_text *text)
 {
-    static const char *const patterns[] = {" LIKE 'a%'", " LIKE '%'", " NOT LIKE 'ab%'",
-                                           " like 'A'", " LIKE '10%'"};
+    static const char *const patterns[] = {" LIKE 'a%'",    " LIKE '%'",       " NOT LIKE 'ab%'",
+                                           " like 'A'",     " LIKE '10%'",     " LIKE '%b%'",
+                                           " LIKE '_'",     " NOT LIKE '%_b'", " LIKE 'a%%c_'",
+                                           " LIKE '%a%a%'", " LIKE '__%'"};
     iso_text_put(text, patterns[below(sizeof patterns / sizeof *patterns)]);
 }
 
@@ -277,6 +279,9 @@ static void put_test(struct iso_text *text)
         put_between(text, column);
     } else if (kind == 8 && column->family == TEXTS) {
         put_like(text);
+    } else if (kind == 9 && !column->is_loose) {
+        iso_text_put(text, below(2) ? " IS DISTINCT FROM " : " is not distinct from ");
+        put_other(text, column);
     } else {
         iso_text_put(text, below(2) ? " IS NULL" : " IS NOT NULL");
     }

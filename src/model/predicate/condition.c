@@ -133,7 +133,7 @@ static void find_numbers(struct iso_condition *condition, const struct iso_scala
     for (uint32_t i = 0; i < condition->step_count; i++) {
         const struct condition_step *step = &condition->steps[i];
         bool number = step->code == CONDITION_IS_NULL;
-        if (step->code == CONDITION_COMPARE) {
+        if (step->code == CONDITION_COMPARE || step->code == CONDITION_SAME) {
             meets(condition, step->left, is_number(condition, step->right));
             meets(condition, step->right, is_number(condition, step->left));
             continue;
@@ -223,11 +223,22 @@ static iso_truth is_true(const struct iso_scalar *value)
     return iso_scalar_test(value, &yes, ISO_ORDER_EQUAL);
 }
 
-/* LIKE with a prefix, or a whole text. */
+/* LIKE with a pattern that is a prefix, or a whole text. */
 static iso_truth begins(const struct iso_scalar *text, const struct iso_scalar *prefix, bool open)
 {
     iso_truth truth = iso_scalar_begins(text, prefix);
     return truth == ISO_TRUTH_TRUE && !open ? iso_truth_of(text->length == prefix->length) : truth;
+}
+
+/* NULL is a value like others. */
+static iso_truth are_same(const struct iso_scalar *left, const struct iso_scalar *right)
+{
+    iso_truth one = is_null(left), other = is_null(right);
+    if (one == ISO_TRUTH_FALSE && other == ISO_TRUTH_FALSE)
+        return iso_scalar_test(left, right, ISO_ORDER_EQUAL);
+    if (left->kind != ISO_SCALAR_UNKNOWN && right->kind != ISO_SCALAR_UNKNOWN)
+        return iso_truth_of(one == other);
+    return iso_truth_make(ISO_TRUTH_TRUE | ISO_TRUTH_FALSE, ISO_PREDICATE_UNKNOWN);
 }
 
 iso_truth iso_condition_judge(const struct iso_condition *condition, const struct iso_scalar *cells)
@@ -255,6 +266,13 @@ iso_truth iso_condition_judge(const struct iso_condition *condition, const struc
         case CONDITION_BEGINS:
             stack[used++] =
                 begins(operand_of(&row, step->left), &row.constants[step->right], step->set);
+            break;
+        case CONDITION_LIKE:
+            stack[used++] =
+                iso_scalar_like(operand_of(&row, step->left), &row.constants[step->right]);
+            break;
+        case CONDITION_SAME:
+            stack[used++] = are_same(operand_of(&row, step->left), operand_of(&row, step->right));
             break;
         case CONDITION_IS:
             stack[used++] = is_true(operand_of(&row, step->left));

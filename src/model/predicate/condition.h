@@ -13,8 +13,8 @@
  *     test       = operand ( = | <> | != | < | <= | > | >= ) operand
  *                | operand [NOT] BETWEEN operand AND operand
  *                | operand [NOT] IN ( constant, ... )
- *                | column [NOT] LIKE 'prefix%'                 one % at the end, or none; no _ and
- *                                                              no backslash
+ *                | column [NOT] LIKE 'a_%'                     the backslash escapes
+ *                | operand IS [NOT] DISTINCT FROM operand
  *                | operand IS [NOT] NULL
  *                | ( operand | "(" condition ")" ) [ IS [NOT] ( TRUE | FALSE | UNKNOWN ) ]
  *     operand    = column | constant | "(" operand ")"

@@ -412,6 +412,24 @@ static bool parse_in(struct parser *parser, const struct operand *left, bool is_
     return true;
 }
 
+/* Whether LIKE's pattern is a text, with one % at its end or none. */
+static bool is_prefix(struct iso_json_text pattern)
+{
+    size_t open = pattern.length && pattern.at[pattern.length - 1] == '%';
+    for (size_t i = 0; i < pattern.length - open; i++)
+        if (memchr("%_\\", pattern.at[i], 3))
+            return false;
+    return true;
+}
+
+static bool ends_in_escape(struct iso_json_text pattern)
+{
+    size_t backslashes = 0;
+    while (backslashes < pattern.length && pattern.at[pattern.length - 1 - backslashes] == '\\')
+        backslashes++;
+    return backslashes % 2;
+}
+
 static bool parse_like(struct parser *parser, const struct operand *left, bool is_not)
 {
     struct operand pattern = {.is_column = false};
@@ -420,28 +438,42 @@ static bool parse_like(struct parser *parser, const struct operand *left, bool i
     if (!next_word(parser))
         return false;
     if (!is_at(parser, PREDICATE_STRING))
-        return refuse(parser, "a pattern: 'text' or 'prefix%'");
+        return refuse(parser, "a pattern: 'text', 'prefix%', '%a_c%'");
     struct predicate_lexer at = parser->lexer;
     if (!parse_constant(parser, &pattern.literal, ""))
         return false;
-    const char *text = parser->condition->names.bytes + pattern.literal.start;
-    uint32_t length = pattern.literal.length;
-    bool open = length && text[length - 1] == '%';
-    for (uint32_t i = 0; i < length - open; i++)
-        if (text[i] == '%' || text[i] == '_' || text[i] == '\\')
-            return predicate_lexer_refuse(
-                &at, "a text with one % at its end or none, and no _ and no backslash");
+    struct iso_json_text text = {parser->condition->names.bytes + pattern.literal.start,
+                                 pattern.literal.length};
+    if (ends_in_escape(text))
+        return predicate_lexer_refuse(&at, "a pattern with something behind its last backslash");
     if (predicate_word_is(&parser->lexer.word, "escape"))
-        return refuse(parser, "AND, OR or the end: escapes are not taken");
+        return refuse(parser, "AND, OR or the end: other escapes than the backslash are not taken");
+    bool prefix = is_prefix(text), open = prefix && text.length && text.at[text.length - 1] == '%';
     pattern.literal.length -= open;
     uint16_t constant = add_constant(parser, &pattern.literal, left->column);
-    emit(parser,
-         (struct condition_step){CONDITION_BEGINS, (uint8_t)open, left->column, constant, 0});
+    emit(parser, (struct condition_step){prefix ? CONDITION_BEGINS : CONDITION_LIKE, (uint8_t)open,
+                                         left->column, constant, 0});
     emit_not(parser, is_not);
     return true;
 }
 
-/* IS [NOT] NULL, TRUE, FALSE, UNKNOWN */
+/* DISTINCT FROM, behind IS [NOT]. */
+static bool parse_distinct(struct parser *parser, const struct operand *left, bool is_same)
+{
+    struct operand right;
+    if (!next_word(parser))
+        return false;
+    if (!predicate_word_is(&parser->lexer.word, "from"))
+        return refuse(parser, "FROM behind DISTINCT");
+    if (!next_word(parser) || !parse_operand(parser, &right))
+        return false;
+    uint16_t one = operand_of(parser, left, &right), other = operand_of(parser, &right, left);
+    emit(parser, (struct condition_step){CONDITION_SAME, 0, one, other, 0});
+    emit_not(parser, !is_same);
+    return true;
+}
+
+/* IS [NOT] NULL, TRUE, FALSE, UNKNOWN, DISTINCT FROM */
 static bool parse_is(struct parser *parser, const struct expression *left)
 {
     bool is_not = false, is_null;
@@ -452,6 +484,8 @@ static bool parse_is(struct parser *parser, const struct expression *left)
         if (!next_word(parser))
             return false;
     }
+    if (left->is_operand && predicate_word_is(&parser->lexer.word, "distinct"))
+        return parse_distinct(parser, &left->operand, is_not);
     is_null = is_at(parser, PREDICATE_NULL);
     unsigned outcome = is_at(parser, PREDICATE_TRUE)    ? ISO_TRUTH_TRUE
                        : is_at(parser, PREDICATE_FALSE) ? ISO_TRUTH_FALSE
@@ -459,7 +493,7 @@ static bool parse_is(struct parser *parser, const struct expression *left)
                            ? ISO_TRUTH_NULL
                            : 0;
     if (!outcome)
-        return refuse(parser, "NULL, TRUE, FALSE or UNKNOWN, or NOT before them");
+        return refuse(parser, "NULL, TRUE, FALSE, UNKNOWN or DISTINCT FROM, or NOT before them");
     if (is_null && left->is_operand) {
         uint16_t operand = operand_of(parser, &left->operand, NULL);
         emit(parser, (struct condition_step){.code = CONDITION_IS_NULL, .left = operand});

@@ -11,6 +11,8 @@ enum condition_code {
     CONDITION_IN,      /* operand `left`: one of `count` constants from `right` on */
     CONDITION_IS_NULL, /* operand `left` */
     CONDITION_BEGINS,  /* operand `left`, with constant `right` */
+    CONDITION_LIKE,    /* operand `left` has the form of constant `right` */
+    CONDITION_SAME,    /* operands `left` and `right` are equal, or both null */
     CONDITION_IS,      /* operand `left` is true */
     CONDITION_AND,     /* pops two */
     CONDITION_OR,

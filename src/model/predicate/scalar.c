@@ -476,19 +476,72 @@ iso_order iso_scalar_compare_slow(const struct iso_scalar *left, const struct is
     return iso_order_make(ISO_ORDER_ANY, ISO_PREDICATE_TYPE);
 }
 
-iso_truth iso_scalar_begins(const struct iso_scalar *text, const struct iso_scalar *prefix)
+/* Whether the bytes of the text decide what is asked of it beside the pattern: then TRUE. */
+static iso_truth is_plain(const struct iso_scalar *text, const struct iso_scalar *pattern)
 {
     if (text->kind == ISO_SCALAR_NULL)
         return ISO_TRUTH_NULL;
     if (text->kind == ISO_SCALAR_UNKNOWN)
         return iso_truth_make(ISO_TRUTH_ANY, ISO_PREDICATE_UNKNOWN);
-    if (text->kind != prefix->kind ||
+    if (text->kind != pattern->kind ||
         (text->kind != ISO_SCALAR_TEXT && text->kind != ISO_SCALAR_UNTYPED))
         return iso_truth_make(ISO_TRUTH_TRUE | ISO_TRUTH_FALSE, ISO_PREDICATE_TYPE);
-    if (order_of_texts(text, prefix) != ISO_TEXT_ORDERED)
+    if (order_of_texts(text, pattern) != ISO_TEXT_ORDERED)
         return iso_truth_make(ISO_TRUTH_TRUE | ISO_TRUTH_FALSE, ISO_PREDICATE_COLLATION);
-    return iso_truth_of(text->length >= prefix->length &&
-                        (!prefix->length || !memcmp(text->text, prefix->text, prefix->length)));
+    return ISO_TRUTH_TRUE;
+}
+
+iso_truth iso_scalar_begins(const struct iso_scalar *text, const struct iso_scalar *prefix)
+{
+    iso_truth plain = is_plain(text, prefix);
+    return plain != ISO_TRUTH_TRUE
+               ? plain
+               : iso_truth_of(
+                     text->length >= prefix->length &&
+                     (!prefix->length || !memcmp(text->text, prefix->text, prefix->length)));
+}
+
+static const char *behind_letter(const char *at, const char *end)
+{
+    do
+        at++;
+    while (at < end && ((unsigned char)*at & 0xc0) == 0x80);
+    return at;
+}
+
+/* Only the last % has to be tried with other texts: what stands between two is found where it is
+ * first. */
+static bool has_form(struct iso_json_text text, struct iso_json_text pattern)
+{
+    const char *at = text.at, *end = at + text.length;
+    const char *form = pattern.at, *form_end = form + pattern.length;
+    const char *again = NULL, *form_again = NULL; /* behind the last % */
+    while (at < end || form < form_end) {
+        bool is_escaped = form_end - form > 1 && *form == '\\';
+        if (form < form_end && *form == '%') {
+            form_again = ++form;
+            again = at;
+        } else if (form < form_end && at < end && *form == '_') {
+            form++;
+            at = behind_letter(at, end);
+        } else if (form < form_end && at < end && form[is_escaped] == *at) {
+            form += 1 + is_escaped;
+            at++;
+        } else if (again && again < end) {
+            again = at = behind_letter(again, end);
+            form = form_again;
+        } else {
+            return false;
+        }
+    }
+    return true;
+}
+
+iso_truth iso_scalar_like(const struct iso_scalar *text, const struct iso_scalar *pattern)
+{
+    iso_truth plain = is_plain(text, pattern);
+    return plain != ISO_TRUTH_TRUE ? plain
+                                   : iso_truth_of(has_form(text_of(text), text_of(pattern)));
 }
 
 /* ---- hashes and texts ---- */

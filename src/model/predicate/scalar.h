@@ -174,6 +174,10 @@ static inline iso_truth iso_scalar_test(const struct iso_scalar *left,
  * in their order. */
 iso_truth iso_scalar_begins(const struct iso_scalar *text, const struct iso_scalar *prefix);
 
+/* Whether the text has the form of LIKE's pattern, likewise: % is any text, _ a letter, and what
+ * stands behind a backslash is itself. */
+iso_truth iso_scalar_like(const struct iso_scalar *text, const struct iso_scalar *pattern);
+
 /* Whether an untyped one is an integer, as atoms have them. */
 bool iso_scalar_is_integer(const struct iso_scalar *untyped, struct iso_scalar *integer);
 

@@ -76,20 +76,39 @@ static bool put_column(const struct asking *asking, struct iso_text *text,
     return true;
 }
 
-static bool put_list(const struct asking *asking, struct iso_text *text, const PgQuery__Node *list,
-                     const struct catalog_column *column)
+/* At least one. */
+static bool put_list(const struct asking *asking, struct iso_text *text,
+                     PgQuery__Node *const *items, size_t count, const struct catalog_column *column)
 {
-    if (!list || list->node_case != PG_QUERY__NODE__NODE_LIST || !list->list->n_items)
-        return false;
     iso_text_put(text, " (");
-    for (size_t i = 0; i < list->list->n_items; i++) {
-        struct value value = reading_value_of(asking->input, list->list->items[i]);
+    for (size_t i = 0; i < count; i++) {
+        struct value value = reading_value_of(asking->input, items[i]);
         iso_text_put(text, i ? ", " : "");
         if (!put_value(asking->input, text, &value, column))
             return false;
     }
     iso_text_put(text, ")");
-    return true;
+    return count > 0;
+}
+
+static bool put_in(const struct asking *asking, struct iso_text *text, const PgQuery__AExpr *test,
+                   const char *name, const struct catalog_column *column)
+{
+    const PgQuery__Node *list = test->rexpr;
+    iso_text_put(text, strcmp(name, "=") ? " NOT IN" : " IN");
+    return list && list->node_case == PG_QUERY__NODE__NODE_LIST &&
+           put_list(asking, text, list->list->items, list->list->n_items, column);
+}
+
+/* column = ANY (ARRAY[...]) */
+static bool put_any(const struct asking *asking, struct iso_text *text, const PgQuery__AExpr *test,
+                    const char *name, const struct catalog_column *column)
+{
+    const PgQuery__Node *list = test->rexpr;
+    iso_text_put(text, " IN");
+    return !strcmp(name, "=") && list && list->node_case == PG_QUERY__NODE__NODE_A_ARRAY_EXPR &&
+           put_list(asking, text, list->a_array_expr->elements, list->a_array_expr->n_elements,
+                    column);
 }
 
 static bool put_between(const struct asking *asking, struct iso_text *text,
@@ -106,10 +125,13 @@ static bool put_between(const struct asking *asking, struct iso_text *text,
     return true;
 }
 
-static bool is_prefix(const struct value *value)
+/* The server minds a backslash with nothing behind it only where it gets there. */
+static bool ends_in_escape(const char *pattern)
 {
-    const char *text = reading_text_of(value), *percent = strchr(text, '%');
-    return value->kind == VALUE_TEXT && !strpbrk(text, "_\\") && (!percent || !percent[1]);
+    size_t length = strlen(pattern), backslashes = 0;
+    while (backslashes < length && pattern[length - 1 - backslashes] == '\\')
+        backslashes++;
+    return backslashes % 2;
 }
 
 static bool put_test(const struct asking *asking, struct iso_text *text, const PgQuery__AExpr *test)
@@ -141,8 +163,17 @@ static bool put_test(const struct asking *asking, struct iso_text *text, const P
         return false;
     switch (test->kind) {
     case PG_QUERY__A__EXPR__KIND__AEXPR_IN:
-        iso_text_put(text, strcmp(name, "=") ? " NOT IN" : " IN");
-        return put_list(asking, text, test->rexpr, column);
+        return put_in(asking, text, test, name, column);
+    case PG_QUERY__A__EXPR__KIND__AEXPR_OP_ANY:
+        return put_any(asking, text, test, name, column);
+    case PG_QUERY__A__EXPR__KIND__AEXPR_DISTINCT:
+    case PG_QUERY__A__EXPR__KIND__AEXPR_NOT_DISTINCT: {
+        struct value value = reading_value_of(asking->input, test->rexpr);
+        iso_text_put(text, test->kind == PG_QUERY__A__EXPR__KIND__AEXPR_DISTINCT
+                               ? " IS DISTINCT FROM "
+                               : " IS NOT DISTINCT FROM ");
+        return put_value(asking->input, text, &value, column);
+    }
     case PG_QUERY__A__EXPR__KIND__AEXPR_BETWEEN:
     case PG_QUERY__A__EXPR__KIND__AEXPR_NOT_BETWEEN:
         iso_text_put(text, test->kind == PG_QUERY__A__EXPR__KIND__AEXPR_BETWEEN ? " BETWEEN"
@@ -151,7 +182,8 @@ static bool put_test(const struct asking *asking, struct iso_text *text, const P
     case PG_QUERY__A__EXPR__KIND__AEXPR_LIKE: {
         struct value value = reading_value_of(asking->input, test->rexpr);
         iso_text_put(text, strcmp(name, "~~") ? " NOT LIKE " : " LIKE ");
-        return pg_is_text(column->type) && is_prefix(&value) &&
+        return pg_is_text(column->type) && value.kind == VALUE_TEXT &&
+               !ends_in_escape(reading_text_of(&value)) &&
                put_value(asking->input, text, &value, column);
     }
     default:

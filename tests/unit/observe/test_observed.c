@@ -337,6 +337,37 @@ static void at_read_committed_nothing_is_asked_of_a_reader(void **state)
         "\"rows\":{\"7\":{\"v\":\"5\"}}}],\"status\":\"committed\"}\n");
 }
 
+static void tests_are_recorded_in_one_form_each(void **state)
+{
+    static const char *const tests[][2] = {
+        {"v = ANY (ARRAY[5, 6])", "\\\"v\\\" IN (5, 6)"},
+        {"v IN (5)", "\\\"v\\\" IN (5)"},
+        {"v IS DISTINCT FROM 4", "\\\"v\\\" IS DISTINCT FROM 4"},
+        {"v IS NOT DISTINCT FROM NULL", "\\\"v\\\" IS NOT DISTINCT FROM NULL"}};
+    struct iso_text expected = {0};
+    struct talk talk;
+    (void)state;
+    begin(&talk);
+    asks(&talk, "BEGIN ISOLATION LEVEL READ COMMITTED");
+    completes(&talk, "BEGIN", "T");
+    iso_text_put(&expected, "{\"sid\":\"t/1\",\"tid\":\"t/1.0\",\"sno\":0,\"ops\":[");
+    for (size_t i = 0; i < sizeof tests / sizeof *tests; i++) {
+        char sql[128];
+        snprintf(sql, sizeof sql, "SELECT k, v FROM kv WHERE %s", tests[i][0]);
+        selects(&talk, sql, "7", "5", "T");
+        iso_text_format(&expected,
+                        "%s{\"t\":\"q\",\"table\":\"public.kv\",\"where\":\"%s\","
+                        "\"rows\":{\"7\":{\"v\":\"5\"}}}",
+                        i ? "," : "", tests[i][1]);
+    }
+    asks(&talk, "COMMIT");
+    completes(&talk, "COMMIT", "I");
+    iso_text_put(&expected, "],\"status\":\"committed\"}\n");
+    iso_text_put_bytes(&expected, "", 1);
+    end(&talk, expected.bytes);
+    iso_text_release(&expected);
+}
+
 /* The client cancelled, or its timeout was over: its transaction goes on, and what was asked is not
  * known. */
 static void a_question_that_fails_is_nobodys_trouble(void **state)
@@ -693,6 +724,7 @@ int main(void)
         cmocka_unit_test(a_transaction_has_its_position_and_its_xid),
         cmocka_unit_test(both_questions_go_before_a_commit_at_once),
         cmocka_unit_test(at_read_committed_nothing_is_asked_of_a_reader),
+        cmocka_unit_test(tests_are_recorded_in_one_form_each),
         cmocka_unit_test(a_question_that_fails_is_nobodys_trouble),
         cmocka_unit_test(a_savepoint_that_fails_fails_the_statement),
         cmocka_unit_test(what_is_not_certain_is_left_out),
