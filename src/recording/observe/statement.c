@@ -360,6 +360,10 @@ void observed_end_statement(struct observed *observed, const char *tag, bool who
     note_effects(observed);
     if (statement->may_set)
         observed->settings.by_default = ISOLATION_UNKNOWN;
+    if (statement->may_set && !transaction->saw_snapshot) { /* SET transaction_isolation */
+        transaction->isolation = ISOLATION_UNKNOWN;
+        transaction->takes_default = false;
+    }
     observed->running.runs = false;
     end_control(observed, tag);
 }

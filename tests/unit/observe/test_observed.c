@@ -567,14 +567,18 @@ static void locked_rows_beside_others_are_of_one_moment_only_in_a_snapshot(void 
     static const char *const locking[] = {
         "SELECT kv.k, kv.v FROM kv JOIN seen USING (k) FOR UPDATE OF kv",
         "SELECT k, v FROM kv FOR KEY SHARE"}; /* which does not keep others from writing them */
-    for (int i = 0; i < 4; i++) {
+    for (int i = 0; i < 6; i++) {
         struct talk talk;
-        bool is_snapshot = i % 2;
+        bool is_snapshot = i % 3 == 2;
         begin(&talk);
-        asks(&talk, is_snapshot ? "BEGIN ISOLATION LEVEL REPEATABLE READ"
-                                : "BEGIN ISOLATION LEVEL READ COMMITTED");
+        asks(&talk, i % 3 ? "BEGIN ISOLATION LEVEL REPEATABLE READ"
+                          : "BEGIN ISOLATION LEVEL READ COMMITTED");
         completes(&talk, "BEGIN", "T");
-        selects(&talk, locking[i / 2], "7", "5", "T");
+        if (i % 3 == 1) {
+            asks(&talk, "SET transaction_isolation = 'read committed'");
+            completes(&talk, "SET", "T");
+        }
+        selects(&talk, locking[i / 3], "7", "5", "T");
         assert_int_equal(talk.world->counts.recorded, is_snapshot);
         observed_stop(talk.observed);
         *talk.asked = 0;
