@@ -69,19 +69,24 @@ void iso_transactions_forgive(struct iso_transactions *transactions)
 {
     transactions->refused.status = ISO_OK;
     transactions->refusals = 0;
+    if (!transactions->building.is_open) /* else its end will tell */
+        transactions->wrong.status = ISO_OK;
 }
 
 enum iso_status library_need_all(const struct iso_transactions *transactions,
                                  struct iso_error *error)
 {
-    if (!transactions->refusals || transactions->broken.status != ISO_OK)
+    /* of an operation outside of a transaction the end of none has told yet */
+    bool untold = transactions->wrong.status != ISO_OK && !transactions->building.is_open;
+    uint64_t refusals = transactions->refusals + untold;
+    if (!refusals || transactions->broken.status != ISO_OK)
         return ISO_OK;
     return iso_error_set(
         error, ISO_BAD_INPUT,
         "the set lacks what %u call%s could not add, first: %s; clear the set, or say with "
         "iso_transactions_forgive that it is whole without",
-        (unsigned)transactions->refusals, transactions->refusals == 1 ? "" : "s",
-        transactions->refused.text);
+        (unsigned)refusals, refusals == 1 ? "" : "s",
+        transactions->refusals ? transactions->refused.text : transactions->wrong.text);
 }
 
 /* One that was begun and not ended is left out. */

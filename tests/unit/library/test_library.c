@@ -106,6 +106,10 @@ static void what_is_not_ended_is_left_out(void **state)
     iso_transactions_start_timestamp(set, 1);
     iso_transactions_commit_timestamp(set, 2);
     assert_int_equal(iso_transactions_commit(set, &error), ISO_OK);
+    iso_transactions_read(set, "x", "1"); /* and of which no end tells */
+    assert_null(iso_check_new(set, NULL, &error));
+    assert_refuses(&error, error.status, "outside of a transaction");
+    iso_transactions_forgive(set);
     iso_transactions_begin(set, "open", "s");
     struct iso_check *check = iso_check_new(set, NULL, &error);
     assert_non_null(check);
