@@ -126,8 +126,7 @@ static void show_option(struct view *view, const char *option, size_t length)
 {
     char *copy = iso_copy_text(option, length), *shown = iso_redacted(copy);
     iso_output_format(&view->app->out, "configuration: %s\n", shown);
-    iso_free(shown);
-    iso_free(copy);
+    ISO_FREE_ALL(shown, copy);
 }
 
 static void show_configuration(struct view *view)

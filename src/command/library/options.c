@@ -67,8 +67,7 @@ void iso_options_free(struct iso_options *options)
 
 void iso_options_clear(struct iso_options *options)
 {
-    iso_free(options->evidence);
-    iso_free(options->spill);
+    ISO_FREE_ALL(options->evidence, options->spill);
     library_options_init(options);
 }
 

@@ -194,8 +194,7 @@ enum iso_status iso_aion_check(const struct iso_history *history,
     }
     iso_aion_free(engine);
     iso_team_free(team);
-    iso_free(collector.breaks_session);
-    iso_free(collector.boundaries.list);
+    ISO_FREE_ALL(collector.breaks_session, collector.boundaries.list);
     verdict->seconds_check = iso_clock_seconds() - start;
     return status;
 }

@@ -144,8 +144,7 @@ static void close_shard(struct chronos_shard *shard)
 {
     chronos_extras_release(shard);
     iso_column_free(shard->suspects, shard->suspect_capacity * sizeof *shard->suspects);
-    iso_free(shard->picked);
-    iso_free(shard->sorted);
+    ISO_FREE_ALL(shard->picked, shard->sorted);
 }
 
 static void judge_shard(void *context, unsigned index)
@@ -244,8 +243,7 @@ static void judge_all(struct chronos *check, struct iso_verdict *verdict)
         iso_verdict_merge(verdict, &check->verdicts[i].verdict);
         iso_free(check->contested[i].keys);
     }
-    iso_free(check->contested);
-    iso_free(check->verdicts);
+    ISO_FREE_ALL(check->contested, check->verdicts);
     if (!check->si && check->first_snapshot_violation) /* needs to know who shares a cts */
         chronos_check_timestamps(check, verdict, 0, check->history->txns.count);
 }

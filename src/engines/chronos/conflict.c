@@ -59,8 +59,7 @@ void chronos_contest(struct chronos_shard *shard, uint32_t key)
     struct chronos_contested *contested = &shard->contested;
     if (state->contested)
         return;
-    ISO_GROW(contested->keys, contested->count, contested->capacity);
-    contested->keys[contested->count++] = key;
+    ISO_PUSH(contested->keys, contested->count, contested->capacity, key);
     state->contested = contested->count;
 }
 
@@ -188,8 +187,7 @@ static void add_range(struct conflicts *conflicts, struct range range)
     size_t limit = conflicts->shard->verdict->limit;
     if (conflicts->pruned && compare_ranges(&range, &conflicts->ranges[limit - 1], conflicts) > 0)
         return;
-    ISO_GROW(conflicts->ranges, conflicts->range_count, conflicts->range_capacity);
-    conflicts->ranges[conflicts->range_count++] = range;
+    ISO_PUSH(conflicts->ranges, conflicts->range_count, conflicts->range_capacity, range);
     if (limit && conflicts->range_count >= 2 * limit + 64) {
         sort_ranges(conflicts);
         conflicts->range_count = limit;

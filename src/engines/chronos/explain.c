@@ -206,9 +206,9 @@ static uint64_t moment_of(const struct chronos *check, const struct chronos_susp
 
 static void note_wrong(struct chronos_shard *shard, const struct chronos_suspect *suspect)
 {
-    ISO_GROW(shard->wrong, shard->wrong_count, shard->wrong_capacity);
-    shard->wrong[shard->wrong_count++] = (struct chronos_wrong){
-        shard->history->ops.key[suspect->operation], moment_of(shard->check, suspect)};
+    ISO_PUSH(shard->wrong, shard->wrong_count, shard->wrong_capacity,
+             (struct chronos_wrong){shard->history->ops.key[suspect->operation],
+                                    moment_of(shard->check, suspect)});
 }
 
 static bool row_is_wrong(const struct chronos_shard *shard, uint32_t row,
@@ -360,8 +360,7 @@ void chronos_explain(struct chronos_shard *shard)
             end++;
         settle_transaction(shard, &writers, order + i, end - i);
     }
-    iso_free(order);
-    iso_free(shard->wrong);
+    ISO_FREE_ALL(order, shard->wrong);
     shard->wrong = NULL;
     shard->wrong_count = shard->wrong_capacity = 0;
     writers_release(&writers);

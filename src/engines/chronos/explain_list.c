@@ -174,6 +174,5 @@ void explain_list(struct chronos_shard *shard, const struct writers *writers,
     violation->expected = expected_of(shard, &prefix);
     violation->actual =
         iso_value_of_list(shard->verdict->history, shard->history->ops.value[suspect->operation]);
-    iso_free(prefix.initial);
-    iso_free(prefix.sorted);
+    ISO_FREE_ALL(prefix.initial, prefix.sorted);
 }

@@ -48,6 +48,5 @@ void chronos_extras_collect(struct chronos_shard *shard)
 void chronos_extras_release(struct chronos_shard *shard)
 {
     iso_column_free(shard->extras, shard->extra_capacity * sizeof *shard->extras);
-    iso_free(shard->extra_time);
-    iso_free(shard->extra_order);
+    ISO_FREE_ALL(shard->extra_time, shard->extra_order);
 }

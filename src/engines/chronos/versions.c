@@ -106,6 +106,5 @@ void chronos_commit_group(struct chronos_shard *shard, const uint32_t *transacti
                 compare_versions, (void *)shard->history);
     for (uint32_t i = 0; i < group.versions.count; i++)
         apply_versions(shard, &group, &group.versions.list[i]);
-    iso_free(group.operations.list);
-    iso_free(group.versions.list);
+    ISO_FREE_ALL(group.operations.list, group.versions.list);
 }

@@ -208,8 +208,7 @@ static enum iso_status ask_without_touches(struct iso_judgement *judgement, stru
            history.ops.count * sizeof *history.ops.value);
     iso_history_read_touches(&history);
     iso_polygraph_check(&history, &judgement->order, &judgement->result, error);
-    iso_free(history.ops.kind);
-    iso_free(history.ops.value);
+    ISO_FREE_ALL(history.ops.kind, history.ops.value);
     return error->status;
 }
 

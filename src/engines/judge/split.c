@@ -36,8 +36,7 @@ static void begin_half(struct split *split, uint32_t t, bool writes)
                       iso_atoms_unsigned(&halves->atoms, history->txns.session[t]),
                       iso_status_of(history, t), iso_origin(0, 2 * (uint64_t)t + writes));
     iso_history_set_sno(halves, 2 * (uint64_t)split->position[t] + writes);
-    ISO_GROW(split->event, split->half_count, split->half_capacity);
-    split->event[split->half_count++] = 2 * t + writes;
+    ISO_PUSH(split->event, split->half_count, split->half_capacity, 2 * t + writes);
 }
 
 static void add_operation(struct split *split, uint32_t o, uint32_t value)
@@ -45,8 +44,7 @@ static void add_operation(struct split *split, uint32_t o, uint32_t value)
     const struct iso_history *history = split->history;
     iso_history_operation(&split->halves, (enum iso_operation_kind)iso_kind_of(history, o),
                           atom_of(split, history->keys.atom[history->ops.key[o]]), value);
-    ISO_GROW(split->operation, split->operation_count, split->operation_capacity);
-    split->operation[split->operation_count++] = o;
+    ISO_PUSH(split->operation, split->operation_count, split->operation_capacity, o);
 }
 
 /* The list without what the transaction appended itself. */
@@ -119,8 +117,7 @@ static void add_halves(struct split *split, const uint32_t *begin)
             (status == ISO_UNKNOWN && history->txns.flags[t] & ISO_WRITES))
             add_writes(split, t);
     }
-    iso_free(first);
-    iso_free(sorted);
+    ISO_FREE_ALL(first, sorted);
 }
 
 static enum iso_status split_history(struct split *split, bool advice, struct iso_error *error)

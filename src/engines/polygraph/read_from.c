@@ -38,8 +38,7 @@ static void sort_sets(struct engine *engine)
         if (set_of_version[version] != ISO_NONE)
             engine->writer_sets.member[next[set_of_version[version]]++] = version;
     }
-    iso_free(next);
-    iso_free(set_of_version);
+    ISO_FREE_ALL(next, set_of_version);
 }
 
 void read_from_to_versions(struct engine *engine)

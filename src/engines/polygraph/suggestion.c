@@ -184,8 +184,7 @@ static void accept_suggestion(const struct advice *advice)
     evidence->accepts = true;
     engine->result->outcome = ISO_HOLDS;
     engine->result->counters.by_advice = 1;
-    iso_free(first);
-    iso_free(sorted);
+    ISO_FREE_ALL(first, sorted);
 }
 
 /* Room for the lengths of the lists whose elements repeat. */

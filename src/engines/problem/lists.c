@@ -347,8 +347,7 @@ void problem_resolve_lists(struct problem *problem)
     index_appends(&lists);
     collect_initial(&lists);
     resolve_keys(&lists);
-    iso_free(lists.appends.entries);
-    iso_free(lists.appends.elements);
+    ISO_FREE_ALL(lists.appends.entries, lists.appends.elements);
     iso_index_release(&lists.appends.by_element);
     ISO_FREE_ALL(lists.longest, lists.repeats, lists.several, lists.position, lists.initial_first,
                  lists.initial_elements, lists.boundary, lists.observed);

@@ -37,9 +37,8 @@ void problem_finding(struct problem *problem, enum iso_finding_kind kind, uint32
     result->counts[kind]++;
     if (problem->options->max_findings && result->finding_count >= problem->options->max_findings)
         return;
-    ISO_GROW(result->findings, result->finding_count, result->finding_capacity);
-    result->findings[result->finding_count++] =
-        (struct iso_finding){kind, transaction, operation, other};
+    ISO_PUSH(result->findings, result->finding_count, result->finding_capacity,
+             (struct iso_finding){kind, transaction, operation, other});
 }
 
 bool problem_has_findings(const struct problem *problem)
@@ -204,8 +203,7 @@ static void sort_writes(struct problem *problem, uint32_t first)
         problem->writes.key[first + i] = (uint32_t)(pairs[i] >> 32);
         problem->writes.value[first + i] = values[(uint32_t)pairs[i]];
     }
-    iso_free(pairs);
-    iso_free(values);
+    ISO_FREE_ALL(pairs, values);
 }
 
 static void scan_transaction(struct scan *scan, uint32_t local)
@@ -274,9 +272,7 @@ static void scan_operations(struct problem *problem)
     problem->writes.first[problem->transactions.count] = problem->writes.count;
     problem->reads.first[problem->transactions.count] = problem->reads.count;
     assert(problem->reads.count + problem->writes.count <= problem->history->ops.count);
-    iso_free(scan.unknown);
-    iso_free(scan.access);
-    iso_free(scan.previous_append);
+    ISO_FREE_ALL(scan.unknown, scan.access, scan.previous_append);
 }
 
 /* ---- two read-modify-writes of one version ---- */
@@ -307,8 +303,7 @@ void problem_find_lost_updates(struct problem *problem)
                     problem->transactions.in_history[problem->reads.transaction[*before]]);
         }
     }
-    iso_free(writer);
-    iso_free(first);
+    ISO_FREE_ALL(writer, first);
 }
 
 /* ---- transactions ---- */

@@ -43,8 +43,8 @@ static void collect_unwritten(struct table *table, const struct problem *problem
         if (iso_number_map_add(&table->by_value, iso_number_pair(key, value), table->count) !=
             table->count)
             continue;
-        ISO_GROW(table->items, table->count, table->capacity);
-        table->items[table->count++] = (struct unwritten){ISO_NONE, ISO_NONE, ISO_NONE};
+        ISO_PUSH(table->items, table->count, table->capacity,
+                 (struct unwritten){ISO_NONE, ISO_NONE, ISO_NONE});
     }
 }
 

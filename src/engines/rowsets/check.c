@@ -61,8 +61,7 @@ static iso_atom *list_asked(const struct iso_history *history, uint32_t *count)
         const struct iso_range *set = &history->ranges.list[i];
         if (set->form != ISO_SET_QUERY || iso_number_map_add(&found, set->table, *count) != *count)
             continue;
-        ISO_GROW(list, *count, capacity);
-        list[(*count)++] = set->table;
+        ISO_PUSH(list, *count, capacity, set->table);
     }
     iso_number_map_release(&found);
     return list;

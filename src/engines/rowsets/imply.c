@@ -180,9 +180,8 @@ static void collect_moments(struct implying *implying, uint32_t row)
     implying->moment_count = 0;
     for (uint32_t c = engine->store.rows[row].cells; c != ISO_NONE; c = engine->store.cells[c].next)
         for (uint32_t v = 0; v < engine->store.cells[c].count; v++) {
-            ISO_GROW(implying->moments, implying->moment_count, implying->moment_capacity);
-            implying->moments[implying->moment_count++] =
-                engine->store.versions[engine->store.cells[c].first + v].cts;
+            ISO_PUSH(implying->moments, implying->moment_count, implying->moment_capacity,
+                     engine->store.versions[engine->store.cells[c].first + v].cts);
         }
     if (implying->moment_count)
         qsort(implying->moments, implying->moment_count, sizeof *implying->moments, iso_order_u64);

@@ -82,8 +82,7 @@ static void report_row(struct judge *judge, enum iso_violation_kind kind)
     char buffer[ISO_ATOM_TEXT_MAX];
     if (was_emitted(query, row->parts))
         return;
-    ISO_GROW(query->emitted, query->emitted_count, query->emitted_capacity);
-    query->emitted[query->emitted_count++] = row->parts;
+    ISO_PUSH(query->emitted, query->emitted_count, query->emitted_capacity, row->parts);
     if (contains(judge->reported.rows, judge->reported.row_count, row->parts))
         return;
     struct iso_rowsets_finding finding = {

@@ -118,8 +118,8 @@ static void put_reported(struct judge *judge, struct iso_text *text, struct iso_
 static void end_bag_row(struct judge_bag *bag, size_t start)
 {
     iso_text_put(&bag->text, "]");
-    ISO_GROW(bag->spans, bag->count, bag->capacity);
-    bag->spans[bag->count++] = iso_number_pair((uint32_t)start, (uint32_t)(bag->text.used - start));
+    ISO_PUSH(bag->spans, bag->count, bag->capacity,
+             iso_number_pair((uint32_t)start, (uint32_t)(bag->text.used - start)));
 }
 
 static bool read_bag(struct judge *judge)

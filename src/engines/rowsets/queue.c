@@ -79,8 +79,8 @@ void rowsets_link_all(struct iso_rowsets *engine)
 static void hold(struct iso_rowsets *engine, struct rowsets_query *query)
 {
     assert(query->watched < engine->outcomes.unknown_count);
-    ISO_GROW(engine->waiting.held, engine->waiting.held_count, engine->waiting.held_capacity);
-    engine->waiting.held[engine->waiting.held_count++] = query;
+    ISO_PUSH(engine->waiting.held, engine->waiting.held_count, engine->waiting.held_capacity,
+             query);
 }
 
 /* Judges it, and keeps it if it has to wait on. */
@@ -235,8 +235,7 @@ static void finalize_first(struct iso_rowsets *engine, bool is_last)
         return;
     }
     do {
-        ISO_GROW(list, count, capacity);
-        list[count++] = first;
+        ISO_PUSH(list, count, capacity, first);
         first = engine->waiting.queue.count && engine->waiting.queue.items[0].key == due
                     ? take_first(engine)
                     : NULL;

@@ -36,12 +36,10 @@ static void free_queries(struct iso_rowsets *engine)
         struct rowsets_unknown *unknown = &engine->outcomes.unknowns[i];
         for (uint32_t q = 0; unknown->tid != ISO_ABSENT && q < unknown->query_count; q++)
             rowsets_free_query(unknown->queries[q]);
-        iso_free(unknown->queries);
-        iso_free(unknown->writes);
+        ISO_FREE_ALL(unknown->queries, unknown->writes);
     }
     iso_heap_release(&engine->waiting.queue);
-    iso_free(engine->waiting.held);
-    iso_free(engine->outcomes.unknowns);
+    ISO_FREE_ALL(engine->waiting.held, engine->outcomes.unknowns);
     iso_number_map_release(&engine->outcomes.unknown_of);
 }
 

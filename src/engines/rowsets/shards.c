@@ -142,8 +142,7 @@ void iso_rowsets_shards_free(struct iso_rowsets_shards *shards)
     for (uint32_t s = 0; shards && s < shards->count; s++) {
         struct shard *shard = &shards->list[s];
         iso_rowsets_free(shard->engine);
-        iso_free(shard->added.list);
-        iso_free(shard->reported.list);
+        ISO_FREE_ALL(shard->added.list, shard->reported.list);
         iso_text_release(&shard->texts);
         iso_atoms_release(&shard->values);
     }

@@ -19,8 +19,8 @@ static uint32_t add_table(struct iso_rowsets *engine, iso_atom name)
     ISO_GROW(engine->store.tables, engine->store.table_count, engine->store.table_capacity);
     struct rowsets_table *added = &engine->store.tables[engine->store.table_count++];
     *added = (struct rowsets_table){.name = name, .is_whole = engine->options.initial_is_known};
-    ISO_GROW(added->columns, added->column_count, added->column_capacity);
-    added->columns[added->column_count++] = (struct rowsets_column){ISO_ABSENT, UINT64_MAX, false};
+    ISO_PUSH(added->columns, added->column_count, added->column_capacity,
+             (struct rowsets_column){ISO_ABSENT, UINT64_MAX, false});
     return table;
 }
 

@@ -464,8 +464,7 @@ void rowsets_take_queries(struct iso_rowsets *engine, uint32_t transaction)
 static void keep_query(struct iso_rowsets *engine, void *context, struct rowsets_query *query)
 {
     struct rowsets_unknown *unknown = &engine->outcomes.unknowns[*(const uint32_t *)context];
-    ISO_GROW(unknown->queries, unknown->query_count, unknown->query_capacity);
-    unknown->queries[unknown->query_count++] = query;
+    ISO_PUSH(unknown->queries, unknown->query_count, unknown->query_capacity, query);
 }
 
 static uint32_t new_unknown(struct iso_rowsets *engine)
@@ -580,8 +579,7 @@ bool iso_rowsets_resolve(struct iso_rowsets *engine, const struct iso_atoms *ato
     engine->outcomes.unknowns[number] =
         (struct rowsets_unknown){.tid = ISO_ABSENT, .write_count = 0};
     settle_queries(engine, &unknown, committed, cts);
-    iso_free(unknown.writes);
-    iso_free(unknown.queries);
+    ISO_FREE_ALL(unknown.writes, unknown.queries);
     rowsets_wake(engine, number);
     engine->outcomes.unknowns[number].write_count = engine->outcomes.free_unknowns;
     engine->outcomes.free_unknowns = number;
@@ -672,7 +670,6 @@ void iso_rowsets_altered(struct iso_rowsets *engine, struct iso_json_text name, 
     if (number == ISO_NONE)
         return;
     struct rowsets_table *table = &engine->store.tables[number];
-    ISO_GROW(table->altered, table->altered_count, table->altered_capacity);
-    table->altered[table->altered_count++] = cts;
+    ISO_PUSH(table->altered, table->altered_count, table->altered_capacity, cts);
     note_change(engine, number, 0);
 }

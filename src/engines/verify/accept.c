@@ -233,8 +233,7 @@ enum iso_verification verify_order(const struct iso_history *history,
     if (status == ISO_CONFIRMED)
         status = check_times(&replay);
     for (uint32_t key = 0; key < history->keys.count; key++) {
-        iso_free(replay.lists[key].elements);
-        iso_free(replay.own[key].elements);
+        ISO_FREE_ALL(replay.lists[key].elements, replay.own[key].elements);
     }
     ISO_FREE_ALL(replay.lists, replay.own, replay.newest, replay.busy, replay.touched, replay.value,
                  replay.before, replay.state);

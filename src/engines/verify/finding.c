@@ -164,8 +164,7 @@ static bool holds_scrap(const struct said *said, uint32_t other)
         found = at >= said->finals.initial_length[said->key] && !covered &&
                 appends_element(said, other, said->elements[at]);
     }
-    iso_free(sorted);
-    iso_free(cover);
+    ISO_FREE_ALL(sorted, cover);
     return found;
 }
 

@@ -353,8 +353,7 @@ static enum iso_verification check_lemma(struct checker *checker, const struct i
         status = check_justified(checker, lemma, clause, (const int(*)[2])needs);
     if (status == ISO_CONFIRMED)
         clauses_add(checker->clauses, clause, lemma->literal_count);
-    iso_free(clause);
-    iso_free(needs);
+    ISO_FREE_ALL(clause, needs);
     return status;
 }
 

@@ -645,8 +645,7 @@ static void find_writers(struct walk *walk)
                                           total * sizeof *walk->passed.written);
         }
     }
-    iso_free(done);
-    iso_free(sorted);
+    ISO_FREE_ALL(done, sorted);
 }
 
 /* Keeps the writer of each read, since rows have to know their readers first. */

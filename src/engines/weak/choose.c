@@ -83,8 +83,7 @@ void weak_choices_init(struct weak_choices *choices, struct weak *weak)
 
 void weak_choices_release(struct weak_choices *choices)
 {
-    iso_free(choices->first);
-    iso_free(choices->read_of);
+    ISO_FREE_ALL(choices->first, choices->read_of);
 }
 
 void weak_choices_open(const struct weak_choices *choices)
@@ -225,8 +224,7 @@ enum weak_answer weak_choose(struct weak *weak)
         for (uint32_t i = 0; i < weak->found.used_count; i++)
             clauses[used++] = -weak_choices_variable(
                 &choices, weak->found.used[i], weak->problem.reads.writer[weak->found.used[i]]);
-        ISO_GROW(ends, count, end_capacity);
-        ends[count++] = used;
+        ISO_PUSH(ends, count, end_capacity, used);
         weak->result->counters.solver_calls++;
         weak_order_forget(weak);
         if (iso_solver_solve(solver, NULL, 0) == ISO_SOLVER_FALSE) {
@@ -236,7 +234,6 @@ enum weak_answer weak_choose(struct weak *weak)
     }
     iso_solver_free(solver);
     weak_choices_release(&choices);
-    iso_free(clauses);
-    iso_free(ends);
+    ISO_FREE_ALL(clauses, ends);
     return weak->budget.stop_reason ? WEAK_STOPPED : answer;
 }

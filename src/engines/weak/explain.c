@@ -63,8 +63,7 @@ static void use_choice(struct proof *proof, uint32_t read)
         known |= weak->found.used[i] == read;
     if (known)
         return;
-    ISO_GROW(weak->found.used, weak->found.used_count, weak->found.used_capacity);
-    weak->found.used[weak->found.used_count++] = read;
+    ISO_PUSH(weak->found.used, weak->found.used_count, weak->found.used_capacity, read);
 }
 
 void weak_put_read(struct proof *proof, uint32_t from, uint32_t to, uint32_t read)

@@ -8,8 +8,7 @@
 void weak_order_add_bond(struct weak *weak, struct bond bond)
 {
     assert(bond.from < weak->history->txns.count && bond.to < weak->history->txns.count);
-    ISO_GROW(weak->order.bonds, weak->order.bond_count, weak->order.bond_capacity);
-    weak->order.bonds[weak->order.bond_count++] = bond;
+    ISO_PUSH(weak->order.bonds, weak->order.bond_count, weak->order.bond_capacity, bond);
 }
 
 void weak_order_forget(struct weak *weak)
@@ -369,8 +368,7 @@ static uint32_t find_on_cycle(const struct weak *weak)
         t++;
     for (; !seen[t]; t = waits_for[t])
         seen[t] = 1;
-    iso_free(seen);
-    iso_free(waits_for);
+    ISO_FREE_ALL(seen, waits_for);
     assert(weak->order.position[t] == ISO_NONE);
     return t;
 }

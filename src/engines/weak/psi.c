@@ -125,8 +125,7 @@ static void say(struct psi *psi, uint32_t earlier, uint32_t later, uint32_t key)
 
 static void need_bond(struct psi *psi, uint32_t bond)
 {
-    ISO_GROW(psi->need, psi->need_count, psi->need_capacity);
-    psi->need[psi->need_count++] = bond;
+    ISO_PUSH(psi->need, psi->need_count, psi->need_capacity, bond);
 }
 
 static const struct bond *bond_at(const struct psi *psi, uint32_t bond)
@@ -371,8 +370,7 @@ static uint8_t *find_core(struct psi *psi)
             is_needed[i] = iso_solver_failed(solver, assumed[i]);
     }
     iso_solver_free(solver);
-    iso_free(assumed);
-    iso_free(clause);
+    ISO_FREE_ALL(assumed, clause);
     return is_needed;
 }
 

@@ -80,8 +80,7 @@ static uint32_t row_new(struct rows *rows)
 
 static void row_free(struct rows *rows, uint32_t t)
 {
-    ISO_GROW(rows->free, rows->free_count, rows->free_capacity);
-    rows->free[rows->free_count++] = rows->of[t];
+    ISO_PUSH(rows->free, rows->free_count, rows->free_capacity, rows->of[t]);
     rows->of[t] = ISO_NONE;
 }
 
@@ -137,8 +136,8 @@ static void note(struct sweeping *sweeping, uint32_t read, uint32_t write)
     struct weak *weak = sweeping->weak;
     uint32_t visible = weak->problem.writes.transaction[write], source = read_source(weak, read);
     if (weak->level == ISO_PSI) {
-        ISO_GROW(weak->found.hits, weak->found.hit_count, weak->found.hit_capacity);
-        weak->found.hits[weak->found.hit_count++] = (struct hit){read, write};
+        ISO_PUSH(weak->found.hits, weak->found.hit_count, weak->found.hit_capacity,
+                 (struct hit){read, write});
         sweeping->noted++;
         return;
     }
@@ -210,8 +209,7 @@ void weak_sweep_spans(struct weak *weak)
                 weak->chains.chain[weak->problem.writes.transaction[weak->versions.span[i + 1]]];
         weak->versions.span_end[i] = last ? i + 1 : weak->versions.span_end[i + 1];
     }
-    iso_free(end);
-    iso_free(sorted);
+    ISO_FREE_ALL(end, sorted);
 }
 
 static uint64_t span_name(const struct weak *weak, uint32_t index)

@@ -68,13 +68,11 @@ static void reach(struct visibility_paths *visibility_paths, const struct target
     visibility_paths->why[step.from] = step.why;
     visibility_paths->done[step.from] = 0;
     if (cost == visibility_paths->cost[step.to]) {
-        ISO_GROW(visibility_paths->now, visibility_paths->now_count,
-                 visibility_paths->now_capacity);
-        visibility_paths->now[visibility_paths->now_count++] = step.from;
+        ISO_PUSH(visibility_paths->now, visibility_paths->now_count, visibility_paths->now_capacity,
+                 step.from);
     } else {
-        ISO_GROW(visibility_paths->later, visibility_paths->later_count,
-                 visibility_paths->later_capacity);
-        visibility_paths->later[visibility_paths->later_count++] = step.from;
+        ISO_PUSH(visibility_paths->later, visibility_paths->later_count,
+                 visibility_paths->later_capacity, step.from);
     }
 }
 
@@ -143,8 +141,8 @@ bool visibility_paths_find(struct visibility_paths *visibility_paths, uint32_t f
     visibility_paths->searched[to] = visibility_paths->search;
     visibility_paths->cost[to] = 0;
     visibility_paths->done[to] = 0;
-    ISO_GROW(visibility_paths->now, visibility_paths->now_count, visibility_paths->now_capacity);
-    visibility_paths->now[visibility_paths->now_count++] = to;
+    ISO_PUSH(visibility_paths->now, visibility_paths->now_count, visibility_paths->now_capacity,
+             to);
     while (!found && visibility_paths->now_count) {
         while (!found && visibility_paths->now_count) {
             uint32_t t = visibility_paths->now[--visibility_paths->now_count];
@@ -163,11 +161,10 @@ bool visibility_paths_find(struct visibility_paths *visibility_paths, uint32_t f
         visibility_paths->later_count = 0;
     }
     for (uint32_t t = from; found && t != to; t = visibility_paths->to[t]) {
-        ISO_GROW(visibility_paths->step, visibility_paths->step_count,
-                 visibility_paths->step_capacity);
-        visibility_paths->step[visibility_paths->step_count++] =
+        ISO_PUSH(
+            visibility_paths->step, visibility_paths->step_count, visibility_paths->step_capacity,
             (struct way_step){t, visibility_paths->to[t], (enum way_kind)visibility_paths->kind[t],
-                              visibility_paths->why[t]};
+                              visibility_paths->why[t]});
     }
     return found;
 }

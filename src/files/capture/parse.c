@@ -80,8 +80,7 @@ static bool integer(struct parser *parser, int64_t least, int64_t most, int64_t 
 
 static void add_header(struct iso_capture_line *parsed, struct iso_header header)
 {
-    ISO_GROW(parsed->headers, parsed->header_count, parsed->header_capacity);
-    parsed->headers[parsed->header_count++] = header;
+    ISO_PUSH(parsed->headers, parsed->header_count, parsed->header_capacity, header);
 }
 
 static bool headers(struct parser *parser, struct iso_capture_line *parsed)

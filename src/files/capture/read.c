@@ -54,8 +54,7 @@ void iso_capture_reader_free(struct iso_capture_reader *reader)
     iso_stream_reader_free(reader->stream);
     ISO_FREE_ALL(reader->path, reader->messages, reader->storage, reader->parsed.headers);
     iso_json_release(&reader->parsed.json);
-    iso_free(reader->signs);
-    iso_free(reader);
+    ISO_FREE_ALL(reader->signs, reader);
 }
 
 static bool has_place(const struct iso_capture_line *parsed)
@@ -163,11 +162,10 @@ static bool is_sign(const struct iso_capture_line *parsed)
 static void add_sign(struct iso_capture_reader *reader, uint32_t input)
 {
     bool is_end = reader->parsed.kind == ISO_CAPTURE_ENDS;
-    ISO_GROW(reader->signs, reader->sign_count, reader->sign_capacity);
-    reader->signs[reader->sign_count++] =
-        is_end ? (struct iso_capture_sign){.type = ISO_CAPTURE_SIGN_END, .input = input}
-               : (struct iso_capture_sign){.type = ISO_CAPTURE_SIGN_REACHED,
-                                           .time = reader->parsed.number};
+    ISO_PUSH(reader->signs, reader->sign_count, reader->sign_capacity,
+             is_end ? (struct iso_capture_sign){.type = ISO_CAPTURE_SIGN_END, .input = input}
+                    : (struct iso_capture_sign){.type = ISO_CAPTURE_SIGN_REACHED,
+                                                .time = reader->parsed.number});
 }
 
 uint32_t iso_capture_signs(const struct iso_capture_reader *reader,

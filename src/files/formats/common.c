@@ -68,8 +68,7 @@ void format_set_initial_zero(struct iso_history *history)
 
 void format_mops_release(struct format_mops *mops)
 {
-    iso_free(mops->items);
-    iso_free(mops->elements);
+    ISO_FREE_ALL(mops->items, mops->elements);
     *mops = (struct format_mops){0};
 }
 
@@ -83,8 +82,7 @@ void format_mops_add(struct format_mops *mops, struct format_mop mop)
 
 void format_mops_element(struct format_mops *mops, iso_atom element)
 {
-    ISO_GROW(mops->elements, mops->element_count, mops->element_capacity);
-    mops->elements[mops->element_count++] = element;
+    ISO_PUSH(mops->elements, mops->element_count, mops->element_capacity, element);
     mops->items[mops->count - 1].count++;
 }
 

@@ -66,8 +66,8 @@ static struct elle_process *find_process(struct elle *elle, iso_atom process)
 {
     uint32_t number = iso_number_map_add(&elle->by_process, process, elle->process_count);
     if (number == elle->process_count) {
-        ISO_GROW(elle->processes, elle->process_count, elle->process_capacity);
-        elle->processes[elle->process_count++] = (struct elle_process){.process = process};
+        ISO_PUSH(elle->processes, elle->process_count, elle->process_capacity,
+                 (struct elle_process){.process = process});
     }
     return &elle->processes[number];
 }

@@ -177,8 +177,7 @@ enum iso_status plain_init(struct plain *plain, const struct iso_history *histor
 
 void plain_release(struct plain *plain)
 {
-    iso_free(plain->initial);
-    iso_free(plain->positions);
+    ISO_FREE_ALL(plain->initial, plain->positions);
     iso_atom_index_free(plain->values);
 }
 

@@ -280,8 +280,7 @@ struct groups {
 
 static void groups_release(struct groups *groups)
 {
-    iso_free(groups->first);
-    iso_free(groups->run);
+    ISO_FREE_ALL(groups->first, groups->run);
 }
 
 static void group(struct groups *groups, const struct iso_history *history)

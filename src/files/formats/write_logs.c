@@ -255,8 +255,7 @@ enum iso_status iso_history_write_directory(const char *path, enum iso_format fo
         status = write_all(&logs, path, format, error);
     loss->tids =
         !cobra || logs.rename_tids || logs.plain.rename_tids ? logs.plain.position_count : 0;
-    iso_free(logs.write_of);
-    iso_free(logs.deleted);
+    ISO_FREE_ALL(logs.write_of, logs.deleted);
     plain_release(&logs.plain);
     return status;
 }

@@ -68,6 +68,14 @@ size_t iso_column_capacity(size_t capacity, size_t need);
 /* Room for one element more. */
 #define ISO_GROW(list, count, capacity) ISO_RESERVE(list, (size_t)(count) + 1, capacity)
 
+/* An element more at the end of a list. It is computed first, so that it may read the list. */
+#define ISO_PUSH(list, count, capacity, ...)                                                       \
+    do {                                                                                           \
+        __typeof__(*(list)) pushed_ = __VA_ARGS__;                                                 \
+        ISO_GROW(list, count, capacity);                                                           \
+        (list)[(count)++] = pushed_;                                                               \
+    } while (0)
+
 /* A list with its count as one member of a struct: `ISO_LIST(struct step) steps;`. */
 #define ISO_LIST(type)                                                                             \
     struct {                                                                                       \
@@ -75,13 +83,8 @@ size_t iso_column_capacity(size_t capacity, size_t need);
         uint32_t count, capacity;                                                                  \
     }
 
-/* An element more at the end of an ISO_LIST. It is computed first, so that it may read the list. */
-#define ISO_APPEND(to, ...)                                                                        \
-    do {                                                                                           \
-        __typeof__(*(to).list) appended_ = __VA_ARGS__;                                            \
-        ISO_GROW((to).list, (to).count, (to).capacity);                                            \
-        (to).list[(to).count++] = appended_;                                                       \
-    } while (0)
+/* An element more at the end of an ISO_LIST, or of a struct with such members. */
+#define ISO_APPEND(to, ...) ISO_PUSH((to).list, (to).count, (to).capacity, __VA_ARGS__)
 
 /* A column of `old` elements becomes one of `next`. */
 #define ISO_COLUMN_RESIZE(column, old, next)                                                       \

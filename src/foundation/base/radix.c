@@ -80,8 +80,7 @@ struct iso_radix iso_radix_sorted(struct iso_radix items, size_t count)
     struct iso_radix other = iso_radix_allocate(count);
     bool in_other = iso_radix_sort(items, other, count);
     struct iso_radix rest = in_other ? items : other;
-    iso_free(rest.keys);
-    iso_free(rest.payloads);
+    ISO_FREE_ALL(rest.keys, rest.payloads);
     return in_other ? other : items;
 }
 

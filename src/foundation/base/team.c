@@ -132,8 +132,7 @@ void iso_team_free(struct iso_team *team)
     pthread_cond_destroy(&team->done);
     pthread_cond_destroy(&team->begun);
     pthread_mutex_destroy(&team->lock);
-    iso_free(team->members);
-    iso_free(team);
+    ISO_FREE_ALL(team->members, team);
 }
 
 void iso_team_run(void *runner, void (*work)(void *context, uint32_t part), void *context,

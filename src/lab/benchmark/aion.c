@@ -227,8 +227,7 @@ static void fill_latencies(const struct bench_arrivals *arrivals, const struct t
     numbers[TENTATIVE_99] = (double)iso_histogram_percentile(tentative, 0.99) / 1e3;
     numbers[FINAL_50] = (double)iso_histogram_percentile(settled, 0.5) / 1e6;
     numbers[FINAL_99] = (double)iso_histogram_percentile(settled, 0.99) / 1e6;
-    iso_free(tentative);
-    iso_free(settled);
+    ISO_FREE_ALL(tentative, settled);
 }
 
 static enum iso_status run_by_clock(void *context, double *numbers, struct iso_error *error)

@@ -101,8 +101,7 @@ static void copy_in_order(struct bench_arrivals *arrivals, const struct iso_hist
     arrivals->history.clock = ISO_CLOCK_SCALAR;
     for (uint32_t i = 0; i < from->txns.count; i++)
         copy_transaction(&copier, commits[arrivals->arrivals[i].number].transaction);
-    iso_free(copier.sno);
-    iso_free(commits);
+    ISO_FREE_ALL(copier.sno, commits);
 }
 
 /* ---- what is known of the future ---- */

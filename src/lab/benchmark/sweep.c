@@ -208,8 +208,7 @@ static enum iso_status measure_experiment(const struct bench_run *run, struct be
             row->numbers[column] = iso_median(numbers, run->repeats);
         }
     }
-    iso_free(numbers);
-    iso_free(rounds);
+    ISO_FREE_ALL(numbers, rounds);
     return error->status;
 }
 

@@ -39,8 +39,7 @@ static void fill_columns(struct iso_draw *draw)
             poor[poor_count++] = giver;
         }
     }
-    iso_free(poor);
-    iso_free(rich);
+    ISO_FREE_ALL(poor, rich);
 }
 
 void iso_draw_init(struct iso_draw *draw, enum iso_distribution distribution, uint32_t keys)
@@ -58,8 +57,7 @@ void iso_draw_init(struct iso_draw *draw, enum iso_distribution distribution, ui
 
 void iso_draw_release(struct iso_draw *draw)
 {
-    iso_free(draw->kept);
-    iso_free(draw->alias);
+    ISO_FREE_ALL(draw->kept, draw->alias);
     memset(draw, 0, sizeof *draw);
 }
 

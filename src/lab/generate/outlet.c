@@ -21,8 +21,7 @@ void outlet_release(struct outlet *outlet)
 {
     for (uint32_t i = 0; i < outlet->spare_count; i++)
         transaction_free(outlet->spare[i]);
-    iso_free(outlet->spare);
-    iso_free(outlet->waiting);
+    ISO_FREE_ALL(outlet->spare, outlet->waiting);
     iso_history_release(&outlet->block);
 }
 
@@ -48,8 +47,8 @@ struct row_step *transaction_step(struct transaction *transaction, enum row_step
 
 void transaction_element(struct transaction *transaction, uint64_t element)
 {
-    ISO_GROW(transaction->elements, transaction->element_count, transaction->element_capacity);
-    transaction->elements[transaction->element_count++] = element;
+    ISO_PUSH(transaction->elements, transaction->element_count, transaction->element_capacity,
+             element);
 }
 
 /* ---- blocks ---- */
@@ -103,8 +102,7 @@ static void leave(struct outlet *outlet, struct transaction *transaction)
     put_into_block(outlet, transaction);
     if (outlet->block.txns.count == BLOCK_TRANSACTIONS)
         hand_over(outlet);
-    ISO_GROW(outlet->spare, outlet->spare_count, outlet->spare_capacity);
-    outlet->spare[outlet->spare_count++] = transaction;
+    ISO_PUSH(outlet->spare, outlet->spare_count, outlet->spare_capacity, transaction);
 }
 
 /* ---- the order ---- */

@@ -63,8 +63,7 @@ void replica_commit(struct store *store, const struct transaction *transaction)
         const struct operation *operation = &transaction->operations[i];
         if (operation->kind != ISO_WRITE || !is_final(transaction, i))
             continue;
-        ISO_GROW(writes, count, capacity);
-        writes[count++] = (struct site_write){operation->slot, operation->value};
+        ISO_PUSH(writes, count, capacity, (struct site_write){operation->slot, operation->value});
     }
     if (count)
         sites_commit(&store->sites, site_of(store, transaction), writes, count);

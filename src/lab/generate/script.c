@@ -129,9 +129,9 @@ static void expect(struct store *store, const struct iso_anomaly_script *anomaly
                 finding->kind == ISO_EXTRA_ROW && !finding->of_query;
         }
     }
-    ISO_GROW(generated->planted, generated->planted_count, generated->planted_capacity);
-    generated->planted[generated->planted_count++] = (struct iso_planted){
-        .anomaly = anomaly, .first_tid = store->next_tid, .first_key = store->next_key};
+    ISO_PUSH(generated->planted, generated->planted_count, generated->planted_capacity,
+             (struct iso_planted){
+                 .anomaly = anomaly, .first_tid = store->next_tid, .first_key = store->next_key});
 }
 
 void store_plant(struct store *store, const struct iso_anomaly_script *anomaly)

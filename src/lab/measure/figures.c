@@ -20,8 +20,7 @@ void iso_figures_release(struct iso_figures *figures)
     for (size_t i = 0; i < figures->row_count; i++)
         ISO_FREE_ALL(figures->rows[i].experiment, figures->rows[i].parameter,
                      figures->rows[i].value);
-    iso_free(figures->rows);
-    iso_free(figures->settings);
+    ISO_FREE_ALL(figures->rows, figures->settings);
     memset(figures, 0, sizeof *figures);
 }
 

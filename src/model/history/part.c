@@ -284,7 +284,6 @@ bool iso_part_without_initial(const struct iso_history *history, struct iso_hist
     }
     find_initial(&builder);
     copy_transactions(&builder);
-    iso_free(builder.initial);
-    iso_free(builder.initial_length);
+    ISO_FREE_ALL(builder.initial, builder.initial_length);
     return true;
 }

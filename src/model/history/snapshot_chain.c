@@ -130,9 +130,8 @@ static int compare_links(const void *left, const void *right, void *context)
 static void add_violation(struct chain *chain, struct iso_snapshot_violation snapshot_violation)
 {
     struct iso_history *history = chain->history;
-    ISO_GROW(history->snapshots.violations, history->snapshots.violation_count,
-             chain->violation_capacity);
-    history->snapshots.violations[history->snapshots.violation_count++] = snapshot_violation;
+    ISO_PUSH(history->snapshots.violations, history->snapshots.violation_count,
+             chain->violation_capacity, snapshot_violation);
 }
 
 static const struct iso_snapshot *snapshot_of(const struct chain *chain, uint32_t link)

@@ -125,8 +125,7 @@ static uint16_t operand_of(struct parser *parser, const struct operand *operand,
 static void add_path(struct parser *parser, struct iso_condition_path path)
 {
     struct iso_condition *condition = parser->condition;
-    ISO_GROW(condition->paths, condition->path_count, parser->paths);
-    condition->paths[condition->path_count++] = path;
+    ISO_PUSH(condition->paths, condition->path_count, parser->paths, path);
 }
 
 /* The sides' paths stand from `start` and `middle` on. What has none on one side is found by the
@@ -229,8 +228,7 @@ static bool parse_column(struct parser *parser, struct operand *operand)
     operand->column = (uint16_t)i;
     if (i == condition->column_count) {
         column.name.at = iso_copy_text(column.name.at, column.name.length);
-        ISO_GROW(condition->columns, condition->column_count, parser->columns);
-        condition->columns[condition->column_count++] = column;
+        ISO_PUSH(condition->columns, condition->column_count, parser->columns, column);
     }
     condition->names.used = before;
     if (!next_word(parser))

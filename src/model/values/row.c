@@ -14,8 +14,7 @@ void iso_row_init(struct iso_row *row)
 
 void iso_row_release(struct iso_row *row)
 {
-    iso_free(row->cells);
-    iso_free(row->order);
+    ISO_FREE_ALL(row->cells, row->order);
     iso_text_release(&row->text);
     iso_text_release(&row->spelt);
     iso_row_init(row);

@@ -194,8 +194,7 @@ static bool may_mean(struct iso_json_text text, struct iso_json_text sure)
     for (size_t i = 0; i < sizeof readers / sizeof *readers && !may; i++)
         may = read_sure(sure, &wanted) && readers[i](text, &found) && found.size == wanted.size &&
               !memcmp(found.at, wanted.at, found.size);
-    iso_free(wanted.at);
-    iso_free(found.at);
+    ISO_FREE_ALL(wanted.at, found.at);
     return may;
 }
 

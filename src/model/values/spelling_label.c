@@ -114,8 +114,7 @@ void iso_labels_add(struct iso_labels *labels, struct iso_value_type *type,
     if (number >= INT16_MAX / ISO_LABELS_LIST - 1) /* it is not known */
         return;
     if (number == labels->count) {
-        ISO_GROW(labels->list, labels->count, labels->capacity);
-        labels->list[labels->count++] = iso_copy_text(list->bytes, list->used - 1);
+        ISO_APPEND(*labels, iso_copy_text(list->bytes, list->used - 1));
     }
     type->detail = (int16_t)(type->detail % ISO_LABELS_LIST + (int)(number + 1) * ISO_LABELS_LIST);
 }

@@ -52,8 +52,7 @@ void iso_evidence_event(struct iso_evidence *evidence, uint32_t event)
 
 void iso_evidence_add_choice(struct iso_evidence *evidence, struct iso_choice choice)
 {
-    ISO_GROW(evidence->choices, evidence->choice_count, evidence->choice_capacity);
-    evidence->choices[evidence->choice_count++] = choice;
+    ISO_PUSH(evidence->choices, evidence->choice_count, evidence->choice_capacity, choice);
 }
 
 uint32_t iso_evidence_choice(const struct iso_evidence *evidence, uint32_t operation)

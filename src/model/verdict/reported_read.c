@@ -270,8 +270,7 @@ static void read_tids(struct iso_reported_reader *reader, void *at)
 static void add_element(struct iso_reported_reader *reader)
 {
     iso_atom atom = read_bare_atom(reader);
-    ISO_GROW(reader->elements, reader->element_count, reader->element_capacity);
-    reader->elements[reader->element_count++] = atom;
+    ISO_PUSH(reader->elements, reader->element_count, reader->element_capacity, atom);
 }
 
 static void read_value(struct iso_reported_reader *reader, void *at)

@@ -21,8 +21,7 @@ void iso_verdict_init(struct iso_verdict *verdict, const struct iso_history *his
 
 void iso_verdict_release(struct iso_verdict *verdict)
 {
-    iso_free(verdict->violations);
-    iso_free(verdict->elements);
+    ISO_FREE_ALL(verdict->violations, verdict->elements);
     iso_atoms_release(&verdict->texts);
     memset(verdict, 0, sizeof *verdict);
 }
@@ -145,8 +144,8 @@ void iso_verdict_keep(struct iso_verdict *verdict, const struct iso_violation *v
         replace_last(verdict, violation);
         return;
     }
-    ISO_GROW(verdict->violations, verdict->violation_count, verdict->violation_capacity);
-    verdict->violations[verdict->violation_count++] = *violation;
+    ISO_PUSH(verdict->violations, verdict->violation_count, verdict->violation_capacity,
+             *violation);
     if (verdict->limit)
         sift_up(verdict, verdict->violation_count - 1);
 }
@@ -345,8 +344,7 @@ void iso_verdict_cut(struct iso_verdict *verdict, uint32_t per_key)
             verdict->violations[kept++] = *violation;
     }
     verdict->violation_count = kept;
-    iso_free(of_key);
-    iso_free(of_session);
+    ISO_FREE_ALL(of_key, of_session);
 }
 
 const char *iso_axiom_name(enum iso_axiom axiom)

@@ -132,8 +132,7 @@ static void sort_by_rank(struct cli_settings *settings)
     qsort(order, settings->count, sizeof *order, compare_ranks);
     for (uint32_t i = 0; i < settings->count; i++)
         cli_settings_add(&sorted, *order[i]);
-    iso_free(order);
-    iso_free(settings->list);
+    ISO_FREE_ALL(order, settings->list);
     *settings = sorted;
 }
 
@@ -220,8 +219,7 @@ enum iso_status cli_parse(struct app *app, int count, char **arguments, void *ta
     cli_allow_core(parser.common.core);
     cli_log_set_quiet(is_quiet(app, target));
     *done = status == ISO_OK && answer_common(&parser, target);
-    iso_free(parser.given.list);
-    iso_free(parser.settings.list);
+    ISO_FREE_ALL(parser.given.list, parser.settings.list);
     return status;
 }
 

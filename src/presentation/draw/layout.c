@@ -89,8 +89,8 @@ static uint32_t add_item(struct layout_part *part, struct layout_item item)
 
 static void add_link(struct layout_part *part, uint32_t upper, uint32_t lower)
 {
-    ISO_GROW(part->links, part->link_count, part->link_capacity);
-    part->links[part->link_count++] = (struct layout_link){upper, lower};
+    ISO_PUSH(part->links, part->link_count, part->link_capacity,
+             (struct layout_link){upper, lower});
 }
 
 /* An edge is a chain of items, one in each layer that it passes; the first is its label. */
@@ -134,8 +134,8 @@ static void sort_by_layer(struct layout_part *part)
 
 static void add_point(struct iso_layout *layout, double x, double y)
 {
-    ISO_GROW(layout->points, layout->point_count, layout->point_capacity);
-    layout->points[layout->point_count++] = (struct iso_layout_point){x, y};
+    ISO_PUSH(layout->points, layout->point_count, layout->point_capacity,
+             (struct iso_layout_point){x, y});
 }
 
 enum { PORTS_APART = 10 };

@@ -68,8 +68,7 @@ void layout_order(struct layout_part *part)
             sort_layer(part, layer, sums, counts);
         }
     }
-    iso_free(counts);
-    iso_free(sums);
+    ISO_FREE_ALL(counts, sums);
 }
 
 /* ---- coordinates ---- */
@@ -116,8 +115,7 @@ static void spread(struct layout_part *part)
             fit_layer(part, down ? i : part->layer_count - 1 - i, sums, counts);
         }
     }
-    iso_free(counts);
-    iso_free(sums);
+    ISO_FREE_ALL(counts, sums);
 }
 
 /* From 0 on to the right. */

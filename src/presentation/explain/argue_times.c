@@ -352,9 +352,7 @@ static void argue_ties(struct iso_argument *argument, uint32_t transaction)
         put_tie(argument, equals[path[i]], equals[path[i - 1]], false);
     if (length)
         put_tie(argument, equals[path[0]], equals[0], true);
-    iso_free(path);
-    iso_free(from);
-    iso_free(equals);
+    ISO_FREE_ALL(path, from, equals);
 }
 
 void argue_times(struct iso_argument *argument)

@@ -236,8 +236,7 @@ void argue_step(struct iso_argument *argument, const char *format, ...)
     va_start(values, format);
     uint32_t offset = add_text(argument, format, &values);
     va_end(values);
-    ISO_GROW(argument->steps, argument->step_count, argument->step_capacity);
-    argument->steps[argument->step_count++] = offset;
+    ISO_PUSH(argument->steps, argument->step_count, argument->step_capacity, offset);
 }
 
 static void insert_row(struct iso_argument *argument, struct iso_argument_row row)
@@ -286,8 +285,7 @@ void argue_edge(struct iso_argument *argument, uint32_t from, uint32_t to, const
     edge.label = add_text(argument, format, &values);
     va_end(values);
     snprintf(edge.type, sizeof edge.type, "%s", type);
-    ISO_GROW(argument->edges, argument->edge_count, argument->edge_capacity);
-    argument->edges[argument->edge_count++] = edge;
+    ISO_PUSH(argument->edges, argument->edge_count, argument->edge_capacity, edge);
 }
 
 uint32_t argue_party(struct iso_argument *argument, struct iso_party party)
@@ -406,10 +404,7 @@ void iso_argument_init(struct iso_argument *argument, const struct iso_facts *fa
 void iso_argument_release(struct iso_argument *argument)
 {
     iso_text_release(&argument->text);
-    iso_free(argument->parties);
-    iso_free(argument->steps);
-    iso_free(argument->rows);
-    iso_free(argument->edges);
+    ISO_FREE_ALL(argument->parties, argument->steps, argument->rows, argument->edges);
     *argument = (struct iso_argument){.facts = NULL};
 }
 

@@ -30,8 +30,7 @@ uint32_t brief_text(struct iso_brief *brief, const char *format, ...)
 
 static void add_step(struct iso_brief *brief, uint32_t step)
 {
-    ISO_GROW(brief->steps, brief->step_count, brief->step_capacity);
-    brief->steps[brief->step_count++] = step;
+    ISO_PUSH(brief->steps, brief->step_count, brief->step_capacity, step);
 }
 
 /* False: the violation does not say when the transaction was. */

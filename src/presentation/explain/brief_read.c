@@ -158,8 +158,7 @@ static void add_commit(struct line_parts *parts, const struct iso_reported_commi
     end_text(parts, 0);
     if (!added.tid || !any)
         return;
-    ISO_GROW(parts->commits.list, parts->commits.count, parts->commits.capacity);
-    parts->commits.list[parts->commits.count++] = added;
+    ISO_APPEND(parts->commits, added);
 }
 
 static struct iso_json_text key_of(const struct iso_reported_atom *key,
@@ -181,8 +180,7 @@ static void add_edge(struct line_parts *parts, const struct iso_reported_edge *f
         explain_put_key(&parts->text, key_of(&from->key, buffer), argue_put_text);
         end_text(parts, edge.key);
     }
-    ISO_GROW(parts->edges.list, parts->edges.count, parts->edges.capacity);
-    parts->edges.list[parts->edges.count++] = edge;
+    ISO_APPEND(parts->edges, edge);
 }
 
 const char *line_commit(const struct line_parts *parts, uint32_t tid)
@@ -260,8 +258,7 @@ bool brief_take(struct line_parts *parts, struct iso_brief *brief,
 void brief_read_release(struct line_parts *parts)
 {
     iso_text_release(&parts->text);
-    iso_free(parts->commits.list);
-    iso_free(parts->edges.list);
+    ISO_FREE_ALL(parts->commits.list, parts->edges.list);
 }
 
 bool brief_read_line(const char *line, size_t length,

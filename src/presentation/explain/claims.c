@@ -48,8 +48,8 @@ static struct iso_party party_of(const struct iso_claims *claims,
 static void add_parties(struct iso_claims *claims, const struct iso_reported *reported)
 {
     for (uint32_t i = 0; i < reported->tid_count; i++) {
-        ISO_GROW(claims->parties, claims->party_count, claims->party_capacity);
-        claims->parties[claims->party_count++] = party_of(claims, &reported->tids[i]);
+        ISO_PUSH(claims->parties, claims->party_count, claims->party_capacity,
+                 party_of(claims, &reported->tids[i]));
     }
 }
 
@@ -77,8 +77,7 @@ static void add_edges(struct iso_claims *claims, const struct iso_reported *repo
             from->key.atoms ? iso_atom_index_find(claims->history->keys.index, from->key.atom)
                             : ISO_NONE};
         snprintf(edge.type, sizeof edge.type, "%s", from->type);
-        ISO_GROW(claims->edges, claims->edge_count, claims->edge_capacity);
-        claims->edges[claims->edge_count++] = edge;
+        ISO_PUSH(claims->edges, claims->edge_count, claims->edge_capacity, edge);
     }
 }
 
@@ -88,8 +87,8 @@ static void add_locations(struct iso_claims *claims, const struct iso_reported *
     char numbers[64];
     for (uint32_t i = 0; i < reported->location_count; i++) {
         const struct iso_reported_location *location = &reported->locations[i];
-        ISO_GROW(claims->locations, claims->location_count, claims->location_capacity);
-        claims->locations[claims->location_count++] = (uint32_t)claims->location_text.used;
+        ISO_PUSH(claims->locations, claims->location_count, claims->location_capacity,
+                 (uint32_t)claims->location_text.used);
         iso_text_put_bytes(&claims->location_text, location->name, location->length);
         if (location->is_message)
             snprintf(numbers, sizeof numbers, "[%" PRIu64 "] offset %" PRIu64, location->partition,

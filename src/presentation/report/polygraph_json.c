@@ -98,10 +98,7 @@ static void report_cycle_of(const struct iso_polygraph_report *report, report_ta
                                     .locations = locations,
                                     .location_count = count};
     take(context, &reported, transactions, count);
-    iso_free(transactions);
-    iso_free(tids);
-    iso_free(edges);
-    iso_free(locations);
+    ISO_FREE_ALL(transactions, tids, edges, locations);
 }
 
 static void put_totals(struct iso_text *text, const struct iso_polygraph_report *report)

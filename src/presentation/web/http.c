@@ -258,8 +258,7 @@ void iso_http_free(struct iso_http *http)
     if (http->wakeup_fd >= 0)
         close(http->wakeup_fd);
     iso_web_names_release(&http->names);
-    iso_free(http->token);
-    iso_free(http);
+    ISO_FREE_ALL(http->token, http);
 }
 
 uint16_t iso_http_port(const struct iso_http *http)

@@ -154,7 +154,6 @@ struct value lower_aggregate(struct lowering *lowering, const struct scope *scop
     fold_rows(lowering, scope, node->agg_star ? NULL : node->args[0], &folded);
     struct value value =
         failed(lowering) ? lower_null(lowering) : fold_up(lowering, name, &folded, location);
-    iso_free(folded.matches);
-    iso_free(folded.values);
+    ISO_FREE_ALL(folded.matches, folded.values);
     return value;
 }

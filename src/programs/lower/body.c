@@ -316,8 +316,7 @@ static void close_branch(struct body_reader *reader, struct branch *branch,
     reader->dead = condition == NONE ? reader->dead
                    : always          ? branch->dead
                                      : reader->dead && branch->dead;
-    iso_free(branch->before);
-    iso_free(branch->after);
+    ISO_FREE_ALL(branch->before, branch->after);
 }
 
 /* A condition of IF or CASE: evaluated here, as a statement. */

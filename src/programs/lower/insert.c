@@ -184,6 +184,5 @@ void lower_insert(struct lowering *lowering, const PgQuery__InsertStmt *insert,
         uint32_t found = lower_keep(lowering, lower_any(lowering, done, count));
         lower_set_found(lowering, found, lower_count_of(lowering, done, count));
     }
-    iso_free(values);
-    iso_free(done);
+    ISO_FREE_ALL(values, done);
 }

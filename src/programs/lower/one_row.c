@@ -93,7 +93,6 @@ bool lower_finds_one_row(struct lowering *lowering, const struct from *from)
     }
     for (uint32_t i = 0; i < from->entries.count; i++)
         all = all && fixed[i];
-    iso_free(fixed);
-    iso_free(columns);
+    ISO_FREE_ALL(fixed, columns);
     return all;
 }

@@ -85,8 +85,7 @@ bool lower_open_from(struct lowering *lowering, struct from *from, PgQuery__Node
 
 void lower_close_from(struct from *from)
 {
-    iso_free(from->entries.list);
-    iso_free(from->conditions.list);
+    ISO_FREE_ALL(from->entries.list, from->conditions.list);
     *from = (struct from){0};
 }
 
@@ -152,8 +151,7 @@ void lower_find_combos(struct lowering *lowering, const struct scope *outer, str
 
 void lower_release_combos(struct combos *combos)
 {
-    iso_free(combos->rows);
-    iso_free(combos->matches);
+    ISO_FREE_ALL(combos->rows, combos->matches);
     *combos = (struct combos){0};
 }
 

@@ -174,8 +174,7 @@ static void add_instance(struct lowering *lowering, const struct call *call, uin
     char *name =
         iso_copy_text(lowering->file.text + call->span.begin, call->span.end - call->span.begin);
     iso_prove_instance(program, function->template, first, session, name, call->span);
-    iso_free(name);
-    iso_free(values);
+    ISO_FREE_ALL(name, values);
 }
 
 static void add_instances(struct lowering *lowering)

@@ -263,8 +263,7 @@ static void advise_level(struct search *search, const struct iso_prove_options *
                 advice->remedies[advice->count++] = search->list[chosen[i]];
         } while (!advice->found && iso_prove_next_choice(chosen, size, search->count));
     }
-    iso_free(kept.steps);
-    iso_free(kept.blocks);
+    ISO_FREE_ALL(kept.steps, kept.blocks);
 }
 
 enum iso_status iso_prove_advise(struct iso_prove_program *program,

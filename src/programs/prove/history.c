@@ -168,6 +168,5 @@ void iso_prove_put_history(const struct iso_prove_execution *execution, struct i
         iso_text_put(text, "]}\n");
     }
     put_observer(&writing);
-    iso_free(writing.writes);
-    iso_free(writing.values);
+    ISO_FREE_ALL(writing.writes, writing.values);
 }

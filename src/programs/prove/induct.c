@@ -112,8 +112,7 @@ static enum iso_outcome induct_template(const struct iso_prove_program *program,
         outcome = ISO_IS_UNDECIDED;
     if (system.program)
         prove_system_release(&system);
-    iso_free(least);
-    iso_free(most);
+    ISO_FREE_ALL(least, most);
     return outcome;
 }
 

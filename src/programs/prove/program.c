@@ -37,18 +37,14 @@ void iso_prove_program_release(struct iso_prove_program *program)
         struct iso_prove_table *table = &program->tables.list[i];
         free_names(table->column_names, table->columns);
         free_names(table->row_names, table->rows);
-        iso_free(table->name);
-        iso_free(table->initial);
-        iso_free(table->key);
+        ISO_FREE_ALL(table->name, table->initial, table->key);
     }
     for (uint32_t i = 0; i < program->inputs.count; i++)
         iso_free(program->inputs.list[i].name);
     for (uint32_t i = 0; i < program->templates.count; i++) {
         struct iso_prove_template *template = &program->templates.list[i];
         free_names(template->local_names, template->locals);
-        iso_free(template->name);
-        iso_free(template->least);
-        iso_free(template->most);
+        ISO_FREE_ALL(template->name, template->least, template->most);
     }
     for (uint32_t i = 0; i < program->instances.count; i++)
         iso_free(program->instances.list[i].name);
@@ -57,17 +53,10 @@ void iso_prove_program_release(struct iso_prove_program *program)
     free_names(program->warnings.list, program->warnings.count);
     free_names(program->scripts.list, program->scripts.count);
     free_names(program->prologues.list, program->prologues.count);
-    iso_free(program->expressions.list);
-    iso_free(program->steps.list);
-    iso_free(program->values.list);
-    iso_free(program->tables.list);
-    iso_free(program->inputs.list);
-    iso_free(program->templates.list);
-    iso_free(program->instances.list);
-    iso_free(program->rules.list);
-    iso_free(program->cell_tables);
-    iso_free(program->file);
-    iso_free(program->source);
+    ISO_FREE_ALL(program->expressions.list, program->steps.list, program->values.list,
+                 program->tables.list, program->inputs.list, program->templates.list,
+                 program->instances.list, program->rules.list, program->cell_tables, program->file,
+                 program->source);
     *program = (struct iso_prove_program){0};
 }
 

@@ -66,8 +66,7 @@ static void end_instance(struct machine *machine, uint32_t number,
         transaction->claimed = iso_allocate_zeroed(program->cells + 1, sizeof(uint32_t));
     transaction->writes = machine->state.written;
     transaction->values = machine->state.values;
-    iso_free(machine->state.locals);
-    iso_free(machine->state.claimed);
+    ISO_FREE_ALL(machine->state.locals, machine->state.claimed);
     machine->state = (struct state){0};
 }
 

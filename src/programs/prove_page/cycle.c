@@ -135,8 +135,7 @@ static uint32_t find_way(const struct graph *graph, uint32_t from, uint32_t *way
     for (uint32_t at = from; by[from] != ISO_NONE && (length == 0 || at != from);
          at = graph->edges.list[by[at]].from)
         way[length++] = by[at];
-    iso_free(by);
-    iso_free(queue);
+    ISO_FREE_ALL(by, queue);
     return length;
 }
 

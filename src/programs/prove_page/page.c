@@ -160,8 +160,7 @@ static void fill_sequence(struct page *page, const struct iso_prove_execution *e
             ends[i] < verdict)
             iso_sequence_arrow(sequence, ends[i], verdict, "seen by who looks");
     iso_text_release(&name);
-    iso_free(lanes);
-    iso_free(ends);
+    ISO_FREE_ALL(lanes, ends);
 }
 
 static void put_statements(struct page *page, const struct iso_prove_execution *execution)

@@ -99,8 +99,7 @@ static void let_session_go(struct iso_aion *engine, uint32_t number)
     if (session->digest && aion_above(session->latest) > deferred->forgotten)
         deferred->forgotten = aion_above(session->latest); /* it may come again */
     aion_values_drop(&engine->values, session->last.tid);
-    iso_free(session->known);
-    iso_free(session->members);
+    ISO_FREE_ALL(session->known, session->members);
     if (session->digest)
         iso_number_map_remove(&deferred->by_digest, session->digest);
     *session =
@@ -681,8 +680,7 @@ void aion_holding_release(struct iso_aion *engine)
 {
     struct aion_holding *deferred = &engine->deferred;
     for (uint32_t s = 0; s < deferred->count; s++) {
-        iso_free(deferred->sessions[s].members);
-        iso_free(deferred->sessions[s].known);
+        ISO_FREE_ALL(deferred->sessions[s].members, deferred->sessions[s].known);
     }
     iso_free(deferred->sessions);
     iso_number_map_release(&deferred->by_digest);

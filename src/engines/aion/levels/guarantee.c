@@ -175,6 +175,5 @@ void aion_judge_guarantee(struct iso_aion *engine, struct aion_deferred_session 
                       !meant[i].is_certain);
         aion_query_end(&looks[i]);
     }
-    iso_free(looks);
-    iso_free(meant);
+    ISO_FREE_ALL(looks, meant);
 }

@@ -180,8 +180,7 @@ void aion_reorder_buffer_release(struct aion_reorder_buffer *waiting)
 {
     for (uint32_t i = 0; i < waiting->page_count; i++)
         aion_batch_release(&waiting->pages[i].batch);
-    iso_free(waiting->pages);
-    iso_free(waiting->free);
+    ISO_FREE_ALL(waiting->pages, waiting->free);
     aion_reorder_queue_release(&waiting->queue);
 }
 

@@ -65,7 +65,6 @@ void aion_reorder_go(struct iso_aion *engine, uint64_t until, uint64_t start)
 void aion_reorder_front_release(struct aion_reorder_front *reorder)
 {
     aion_reorder_queue_release(&reorder->queue);
-    iso_free(reorder->entrants);
-    iso_free(reorder->free);
+    ISO_FREE_ALL(reorder->entrants, reorder->free);
     memset(reorder, 0, sizeof *reorder);
 }

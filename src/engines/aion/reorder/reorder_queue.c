@@ -7,8 +7,7 @@
 
 void aion_reorder_queue_release(struct aion_reorder_queue *queue)
 {
-    iso_free(queue->turns);
-    iso_free(queue->scratch);
+    ISO_FREE_ALL(queue->turns, queue->scratch);
     memset(queue, 0, sizeof *queue);
 }
 

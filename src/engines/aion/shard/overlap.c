@@ -52,8 +52,7 @@ void aion_overlaps_free(struct aion_overlaps *overlaps)
         return;
     for (uint32_t i = 0; i < overlaps->level_count; i++)
         free_level(&overlaps->levels[i]);
-    iso_free(overlaps->steps);
-    iso_free(overlaps);
+    ISO_FREE_ALL(overlaps->steps, overlaps);
 }
 
 uint32_t aion_overlaps_size(const struct aion_overlaps *overlaps)

@@ -299,8 +299,7 @@ static struct aion_overlap_count_writer *writers_of(struct iso_aion_shard *shard
         shard->stats.steps++;
         if (writers->slots[slot].tid != tid)
             continue;
-        ISO_GROW(list, *count, capacity);
-        list[(*count)++] = writers->slots[slot];
+        ISO_PUSH(list, *count, capacity, writers->slots[slot]);
     }
     return list;
 }

@@ -249,9 +249,8 @@ static void add_fresh(struct iso_aion_shard *shard, struct aion_pending *subject
     struct aion_dues *fresh = &shard->pending.fresh;
     if (subject->fresh)
         return;
-    ISO_GROW(fresh->heap, fresh->count, fresh->capacity);
-    fresh->heap[fresh->count++] =
-        (struct aion_due){0, (uint32_t)(subject - shard->pending.list), subject->generation};
+    ISO_PUSH(fresh->heap, fresh->count, fresh->capacity,
+             (struct aion_due){0, (uint32_t)(subject - shard->pending.list), subject->generation});
     subject->fresh = true;
 }
 

@@ -370,6 +370,5 @@ void derivation_mark(const struct derivation *derivation, uint32_t source, bool 
         else
             pass_variable(&marking, next - marking.sources);
     }
-    iso_free(marking.passed);
-    iso_free(marking.stack);
+    ISO_FREE_ALL(marking.passed, marking.stack);
 }

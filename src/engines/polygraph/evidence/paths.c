@@ -26,8 +26,7 @@ static void keep_path(struct explanation *search, uint32_t from, uint32_t to)
     search->path_count = 0;
     for (uint32_t node = to; node != from || search->path_count == 0;) {
         assert(search->visited[node] == search->round);
-        ISO_GROW(search->path, search->path_count, search->path_capacity);
-        search->path[search->path_count++] = search->by[node];
+        ISO_PUSH(search->path, search->path_count, search->path_capacity, search->by[node]);
         node = search->by[node] == OWN_EDGE ? node - 1 : engine->graph.facts[search->by[node]].from;
     }
     for (uint32_t i = 0; i < search->path_count / 2; i++) {

@@ -132,8 +132,7 @@ static bool cover_with_chains(struct engine *engine, struct known *known)
                 queue[end++] = known->after[i];
         }
     }
-    iso_free(queue);
-    iso_free(tail);
+    ISO_FREE_ALL(queue, tail);
     return end == engine->transactions.count;
 }
 

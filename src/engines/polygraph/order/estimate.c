@@ -73,6 +73,5 @@ void estimate_order(const struct engine *engine, uint32_t *likely)
     qsort(sorted, engine->graph.event_count, sizeof *sorted, compare_estimates);
     for (uint32_t i = 0; i < engine->graph.event_count; i++)
         likely[i] = sorted[i].node;
-    iso_free(after);
-    iso_free(sorted);
+    ISO_FREE_ALL(after, sorted);
 }

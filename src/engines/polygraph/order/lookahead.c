@@ -175,8 +175,7 @@ static void add_reason(struct lookahead *lookahead, struct reason reason)
         if (lookahead->reasons[i].step == reason.step)
             return;
     }
-    ISO_GROW(lookahead->reasons, lookahead->reason_count, lookahead->reason_capacity);
-    lookahead->reasons[lookahead->reason_count++] = reason;
+    ISO_PUSH(lookahead->reasons, lookahead->reason_count, lookahead->reason_capacity, reason);
 }
 
 /* The steps that the path rests on which a refused edge would have closed to a cycle. */

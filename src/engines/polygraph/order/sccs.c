@@ -132,8 +132,7 @@ static uint32_t find_components(struct scc_finder *finder)
 static void add_scc(struct windows *windows, uint32_t first, uint32_t end)
 {
     assert(!windows->scc_count || windows->sccs[windows->scc_count - 1].end <= first);
-    ISO_GROW(windows->sccs, windows->scc_count, windows->scc_capacity);
-    windows->sccs[windows->scc_count++] = (struct scc){first, end};
+    ISO_PUSH(windows->sccs, windows->scc_count, windows->scc_capacity, (struct scc){first, end});
 }
 
 /* Nodes by component, each component's as they stand. */

@@ -597,8 +597,7 @@ static void release_window(struct window *window)
                  window->first_edge, window->first_active, window->active_to, window->active,
                  window->used, window->degree, window->sequence, window->component);
     for (uint32_t side = 0; side < 2; side++) {
-        iso_free(window->fronts[side].by);
-        iso_free(window->fronts[side].queue);
+        ISO_FREE_ALL(window->fronts[side].by, window->fronts[side].queue);
     }
     ISO_FREE_ALL(window->visited, window->first_reverse, window->reverse, window->clause.list);
     agenda_release(&window->agenda);

@@ -18,8 +18,7 @@ void agenda_init(struct agenda *agenda, uint32_t count)
 
 void agenda_release(struct agenda *agenda)
 {
-    iso_free(agenda->bits);
-    iso_free(agenda->words);
+    ISO_FREE_ALL(agenda->bits, agenda->words);
 }
 
 /* The lowest rank in the set from the cursor on. */

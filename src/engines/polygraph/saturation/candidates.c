@@ -137,8 +137,7 @@ bool candidates_list(struct engine *engine)
 
 void candidates_release(struct engine *engine)
 {
-    iso_free(engine->candidates.first);
-    iso_free(engine->candidates.count);
+    ISO_FREE_ALL(engine->candidates.first, engine->candidates.count);
     iso_column_free(engine->candidates.version,
                     engine->candidates.capacity * sizeof *engine->candidates.version);
 }

@@ -24,8 +24,7 @@ enum { PATIENCE = 12, FIRST_JUMP = 4, LONGEST_JUMP = 1024 };
 
 static void add_option(struct search *search, uint32_t chain)
 {
-    ISO_GROW(search->options, search->option_count, search->option_capacity);
-    search->options[search->option_count++] = chain;
+    ISO_PUSH(search->options, search->option_count, search->option_capacity, chain);
 }
 
 static double draw_noise(struct search *search)
@@ -225,8 +224,7 @@ static void search_release(struct search *search)
     iso_column_free(search->undo.clock_log,
                     search->undo.clock_log_capacity * sizeof *search->undo.clock_log);
     iso_column_free(search->undo.moved, search->undo.moved_capacity * sizeof *search->undo.moved);
-    iso_free(engine->scheduled.progress);
-    iso_free(engine->scheduled.waiting);
+    ISO_FREE_ALL(engine->scheduled.progress, engine->scheduled.waiting);
     engine->scheduled.progress = NULL;
     engine->scheduled.waiting = NULL;
     ISO_FREE_ALL(search->likely, search->likely_position, search->scheduled, search->position,

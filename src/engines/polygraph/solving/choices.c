@@ -241,8 +241,7 @@ void open_add_literal(struct open *open, int literal)
         if (open->clause[i] == literal)
             return;
     }
-    ISO_GROW(open->clause, open->clause_count, open->clause_capacity);
-    open->clause[open->clause_count++] = literal;
+    ISO_PUSH(open->clause, open->clause_count, open->clause_capacity, literal);
 }
 
 void open_clause_of_cycle(struct open *open, uint32_t cycle)

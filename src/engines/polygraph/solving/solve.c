@@ -140,8 +140,7 @@ static bool find_path(struct open *open, uint32_t from, uint32_t to)
 
 static void add_cycle_edge(struct open *open, uint32_t edge)
 {
-    ISO_GROW(open->cycle_edges, open->cycle_edge_count, open->cycle_edge_capacity);
-    open->cycle_edges[open->cycle_edge_count++] = edge;
+    ISO_PUSH(open->cycle_edges, open->cycle_edge_count, open->cycle_edge_capacity, edge);
 }
 
 static void start_cycle(struct open *open)

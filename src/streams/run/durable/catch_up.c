@@ -321,8 +321,7 @@ static void open_consumer(struct catcher *catcher,
     again.until_eof = again.wait_for_topics = false;
     catcher->consumer =
         iso_kafka_consumer_new(&again, iso_pipeline_inputs(catcher->pipeline), catcher->error);
-    iso_free(positions);
-    iso_free(topics);
+    ISO_FREE_ALL(positions, topics);
 }
 
 enum iso_status run_catch_up(struct run_durable *durable,

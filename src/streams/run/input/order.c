@@ -99,8 +99,7 @@ static uint64_t drop_maybe_before(struct iso_history *all)
     }
     if (dropped)
         iso_history_drop_operations(all, drops);
-    iso_free(drops);
-    iso_free(first);
+    ISO_FREE_ALL(drops, first);
     return dropped;
 }
 

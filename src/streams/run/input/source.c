@@ -35,8 +35,7 @@ struct source {
 
 static void release_source(struct source *source)
 {
-    iso_free(source->copy);
-    iso_free(source->shown);
+    ISO_FREE_ALL(source->copy, source->shown);
 }
 
 /* Every option of a source: its name, what its value may be, and where that goes. */
@@ -514,7 +513,6 @@ void run_sources_release(struct run_sources *sources)
         iso_registry_free(sources->registries[i]);
     for (uint32_t i = 0; i < sources->topic_count; i++)
         iso_free(sources->topics[i]);
-    iso_free(sources->registries);
-    iso_free(sources->topics);
+    ISO_FREE_ALL(sources->registries, sources->topics);
     *sources = (struct run_sources){0};
 }
