@@ -89,7 +89,7 @@ static void append_ots(struct iso_history *history, const struct iso_history *bl
 {
     if (!block->ops.ots)
         return;
-    history_need_operation_column(history, &history->ops.ots);
+    HISTORY_NEED(history, ops.ots);
     for (uint32_t i = 0; i < block->ops.count; i++) {
         bool snapshot = block->ops.kind[i] & ISO_OPERATION_SNAPSHOT;
         history->ops.ots[history->ops.count + i] =
@@ -97,7 +97,7 @@ static void append_ots(struct iso_history *history, const struct iso_history *bl
     }
     if (!block->ops.ots_logical)
         return;
-    history_need_operation_column(history, &history->ops.ots_logical);
+    HISTORY_NEED(history, ops.ots_logical);
     memcpy(history->ops.ots_logical + history->ops.count, block->ops.ots_logical,
            block->ops.count * sizeof *block->ops.ots_logical);
 }
@@ -116,19 +116,26 @@ static void append_operations(struct iso_history *history, const struct iso_hist
     append_ots(history, block, history->snapshots.count);
 }
 
-static void append_extra(struct iso_history *history, uint64_t **to, const uint64_t *from,
-                         uint32_t count)
+/* The optional columns whose elements mean the same in both: all but the snapshots. */
+static void append_optional(struct iso_history *history, const struct iso_history *block)
 {
-    if (!from)
-        return;
-    history_need_transaction_column(history, to);
-    memcpy(*to + history->txns.count, from, count * sizeof *from);
+    for (int i = 0; i < HISTORY_TRANSACTION_COLUMNS; i++) {
+        const struct history_column *column = &history_transaction_columns[i];
+        const char *from = history_column_of(block, column);
+        if (!column->is_optional || column->fill || !from)
+            continue;
+        if (!history_column_of(history, column))
+            history_add_column(history, column->place);
+        memcpy((char *)history_column_of(history, column) +
+                   (size_t)history->txns.count * column->size,
+               from, (size_t)block->txns.count * column->size);
+    }
 }
 
 static void append_snapshot_column(struct iso_history *history, const struct iso_history *block)
 {
     if (block->txns.snapshot)
-        history_need_snapshot_column(history);
+        HISTORY_NEED(history, txns.snapshot);
     if (!history->txns.snapshot)
         return;
     for (uint32_t i = 0; i < block->txns.count; i++) {
@@ -136,14 +143,6 @@ static void append_snapshot_column(struct iso_history *history, const struct iso
         history->txns.snapshot[history->txns.count + i] =
             snapshot == ISO_NONE ? ISO_NONE : snapshot + history->snapshots.count;
     }
-}
-
-static void append_marks(struct iso_history *history, const struct iso_history *block)
-{
-    if (!block->txns.marks)
-        return;
-    history_need_marks_column(history);
-    memcpy(history->txns.marks + history->txns.count, block->txns.marks, block->txns.count);
 }
 
 static void append_transactions(struct iso_history *history, const struct iso_history *block,
@@ -158,14 +157,8 @@ static void append_transactions(struct iso_history *history, const struct iso_hi
         history->txns.session[at + i] = sessions[block->txns.session[i]];
         history->txns.first_op[at + i + 1] = history->ops.count + block->txns.first_op[i + 1];
     }
-    append_extra(history, &history->txns.sno, block->txns.sno, count);
-    append_extra(history, &history->txns.xid, block->txns.xid, count);
-    append_extra(history, &history->txns.begun, block->txns.begun, count);
-    append_extra(history, &history->txns.ended, block->txns.ended, count);
-    append_extra(history, &history->txns.sts_logical, block->txns.sts_logical, count);
-    append_extra(history, &history->txns.cts_logical, block->txns.cts_logical, count);
+    append_optional(history, block);
     append_snapshot_column(history, block);
-    append_marks(history, block);
     history->whole_rows |= block->whole_rows;
 }
 

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "history/history_private.h"
 #include "history/index.h"
 
 void iso_atoms_archive(struct iso_archive *archive, struct iso_atoms *atoms)
@@ -36,26 +37,27 @@ void iso_atom_index_archive(struct iso_archive *archive, struct iso_atom_index *
 
 /* ---- histories ---- */
 
+static void archive_columns(struct iso_archive *archive, struct iso_history *history,
+                            const struct history_column *columns, int column_count, uint32_t *count,
+                            uint32_t *capacity)
+{
+    for (int i = 0; i < column_count; i++) {
+        uint64_t elements = *count, room = *capacity;
+        void *list = iso_archive_column(
+            archive, columns[i].name, i ? ISO_ARCHIVE_TWIN : ISO_ARCHIVE_COLUMN,
+            history_column_of(history, &columns[i]), &elements, &room, columns[i].size);
+        history_set_column(history, &columns[i], list);
+        *count = (uint32_t)elements;
+        *capacity = (uint32_t)room;
+        iso_archive_expect(archive, *count == elements && *capacity == room);
+    }
+}
+
 static void archive_transactions(struct iso_archive *archive, struct iso_history *history)
 {
     uint32_t *count = &history->txns.count, *capacity = &history->txns.capacity;
-#define TWIN(column)                                                                               \
-    ISO_ARCHIVE_ANY(archive, #column, ISO_ARCHIVE_TWIN, history->txns.column, *count, *capacity)
-    ISO_ARCHIVE_ANY(archive, "flags", ISO_ARCHIVE_COLUMN, history->txns.flags, *count, *capacity);
-    TWIN(tid);
-    TWIN(session);
-    TWIN(sts);
-    TWIN(cts);
-    TWIN(origin);
-    TWIN(sno);
-    TWIN(xid);
-    TWIN(snapshot);
-    TWIN(begun);
-    TWIN(ended);
-    TWIN(marks);
-    TWIN(sts_logical);
-    TWIN(cts_logical);
-#undef TWIN
+    archive_columns(archive, history, history_transaction_columns, HISTORY_TRANSACTION_COLUMNS,
+                    count, capacity);
     uint64_t starts = *capacity ? (uint64_t)*count + 1 : 0;
     uint64_t room = *capacity ? (uint64_t)*capacity + 1 : 0;
     history->txns.first_op =
@@ -65,13 +67,8 @@ static void archive_transactions(struct iso_archive *archive, struct iso_history
 
 static void archive_operations(struct iso_archive *archive, struct iso_history *history)
 {
-    uint32_t *count = &history->ops.count, *capacity = &history->ops.capacity;
-    ISO_ARCHIVE_ANY(archive, "kind", ISO_ARCHIVE_COLUMN, history->ops.kind, *count, *capacity);
-    ISO_ARCHIVE_ANY(archive, "key", ISO_ARCHIVE_TWIN, history->ops.key, *count, *capacity);
-    ISO_ARCHIVE_ANY(archive, "value", ISO_ARCHIVE_TWIN, history->ops.value, *count, *capacity);
-    ISO_ARCHIVE_ANY(archive, "ots", ISO_ARCHIVE_TWIN, history->ops.ots, *count, *capacity);
-    ISO_ARCHIVE_ANY(archive, "ots_logical", ISO_ARCHIVE_TWIN, history->ops.ots_logical, *count,
-                    *capacity);
+    archive_columns(archive, history, history_operation_columns, HISTORY_OPERATION_COLUMNS,
+                    &history->ops.count, &history->ops.capacity);
     uint32_t starts = history->lists.first ? history->lists.count + 1 : 0;
     ISO_ARCHIVE_ANY(archive, "list_first", ISO_ARCHIVE_COLUMN, history->lists.first, starts,
                     history->lists.capacity);

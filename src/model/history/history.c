@@ -59,8 +59,9 @@ void iso_history_release(struct iso_history *history)
     release_finish(history);
     release_initial(history);
     release_inputs(history);
-    history_release_transactions(history);
-    history_release_operations(history);
+    history_release_columns(history, false);
+    iso_column_free(history->txns.first_op,
+                    (history->txns.capacity + 1u) * sizeof *history->txns.first_op);
     iso_column_free(history->ranges.list, history->ranges.capacity * sizeof *history->ranges.list);
     iso_column_free(history->lists.first, history->lists.capacity * sizeof *history->lists.first);
     iso_column_free(history->lists.element,
@@ -87,7 +88,7 @@ void iso_history_clear(struct iso_history *history)
     iso_atom_index_clear(history->keys.index, history->keys.atom, history->keys.count);
     iso_atom_index_clear(history->sessions.index, history->sessions.atom, history->sessions.count);
     iso_atoms_clear(&history->atoms);
-    history_drop_optional(history);
+    history_release_columns(history, true);
     history->txns.count = history->ops.count = 0;
     history->ranges.count = history->ranges.limit = 0;
     history->lists.count = 0;
@@ -216,64 +217,63 @@ void iso_history_rewind(struct iso_history *history, const struct iso_history_ma
     history->whole_rows = mark->whole_rows;
 }
 
-static void set_stamp(struct iso_history *history, uint64_t *column, uint64_t **twin,
-                      struct iso_stamp stamp)
-{
-    uint32_t transaction = history->txns.count - 1;
-    column[transaction] = stamp.physical;
-    if (history->clock != ISO_CLOCK_PAIR)
-        return;
-    history_need_transaction_column(history, twin);
-    (*twin)[transaction] = stamp.logical;
-}
-
 void iso_history_set_sts(struct iso_history *history, struct iso_stamp stamp)
 {
-    history->txns.flags[history->txns.count - 1] |= ISO_HAS_STS;
-    set_stamp(history, history->txns.sts, &history->txns.sts_logical, stamp);
+    uint32_t transaction = history->txns.count - 1;
+    history->txns.flags[transaction] |= ISO_HAS_STS;
+    history->txns.sts[transaction] = stamp.physical;
+    if (history->clock != ISO_CLOCK_PAIR)
+        return;
+    HISTORY_NEED(history, txns.sts_logical);
+    history->txns.sts_logical[transaction] = stamp.logical;
 }
 
 void iso_history_set_cts(struct iso_history *history, struct iso_stamp stamp)
 {
-    history->txns.flags[history->txns.count - 1] |= ISO_HAS_CTS;
-    set_stamp(history, history->txns.cts, &history->txns.cts_logical, stamp);
+    uint32_t transaction = history->txns.count - 1;
+    history->txns.flags[transaction] |= ISO_HAS_CTS;
+    history->txns.cts[transaction] = stamp.physical;
+    if (history->clock != ISO_CLOCK_PAIR)
+        return;
+    HISTORY_NEED(history, txns.cts_logical);
+    history->txns.cts_logical[transaction] = stamp.logical;
 }
 
 void iso_history_set_sno(struct iso_history *history, uint64_t sno)
 {
     uint32_t transaction = history->txns.count - 1;
-    history_need_transaction_column(history, &history->txns.sno);
+    HISTORY_NEED(history, txns.sno);
     history->txns.sno[transaction] = sno;
     history->txns.flags[transaction] |= ISO_HAS_SNO;
 }
 
 void iso_history_set_xid(struct iso_history *history, uint64_t xid)
 {
-    history_need_transaction_column(history, &history->txns.xid);
+    HISTORY_NEED(history, txns.xid);
     history->txns.xid[history->txns.count - 1] = xid;
 }
 
 void iso_history_set_snapshot(struct iso_history *history, uint32_t snapshot)
 {
-    history_need_snapshot_column(history);
+    HISTORY_NEED(history, txns.snapshot);
     history->txns.snapshot[history->txns.count - 1] = snapshot;
 }
 
 void iso_history_set_begun(struct iso_history *history, uint64_t nanoseconds)
 {
-    history_need_transaction_column(history, &history->txns.begun);
+    HISTORY_NEED(history, txns.begun);
     history->txns.begun[history->txns.count - 1] = nanoseconds + 1;
 }
 
 void iso_history_set_ended(struct iso_history *history, uint64_t nanoseconds)
 {
-    history_need_transaction_column(history, &history->txns.ended);
+    HISTORY_NEED(history, txns.ended);
     history->txns.ended[history->txns.count - 1] = nanoseconds + 1;
 }
 
 void iso_history_set_marks(struct iso_history *history, uint8_t marks)
 {
-    history_need_marks_column(history);
+    HISTORY_NEED(history, txns.marks);
     history->txns.marks[history->txns.count - 1] = marks;
 }
 
@@ -296,12 +296,12 @@ uint32_t iso_history_operation(struct iso_history *history, enum iso_operation_k
 void iso_history_set_ots(struct iso_history *history, struct iso_stamp stamp)
 {
     uint32_t operation = history->ops.count - 1;
-    history_need_operation_column(history, &history->ops.ots);
+    HISTORY_NEED(history, ops.ots);
     history->ops.ots[operation] = stamp.physical;
     history->ops.kind[operation] |= ISO_OPERATION_OTS;
     history->txns.flags[history->txns.count - 1] |= ISO_OWN_TIMES;
     if (history->clock == ISO_CLOCK_PAIR) {
-        history_need_operation_column(history, &history->ops.ots_logical);
+        HISTORY_NEED(history, ops.ots_logical);
         history->ops.ots_logical[operation] = stamp.logical;
     }
 }
@@ -309,7 +309,7 @@ void iso_history_set_ots(struct iso_history *history, struct iso_stamp stamp)
 void iso_history_set_operation_snapshot(struct iso_history *history, uint32_t snapshot)
 {
     uint32_t operation = history->ops.count - 1;
-    history_need_operation_column(history, &history->ops.ots);
+    HISTORY_NEED(history, ops.ots);
     history->ops.ots[operation] = snapshot;
     history->ops.kind[operation] |= ISO_OPERATION_SNAPSHOT;
     history->txns.flags[history->txns.count - 1] |= ISO_OWN_TIMES;

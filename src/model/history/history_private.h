@@ -1,22 +1,53 @@
 /* What the files of this module share: growing the columns of a history. */
 #pragma once
 
+#include <stddef.h>
+#include <string.h>
+
 #include "base/memory.h"
 #include "history/history.h"
 
 void history_reserve_transactions(struct iso_history *history, uint32_t count);
-void history_release_transactions(struct iso_history *history);
-void history_release_operations(struct iso_history *history);
-void history_drop_optional(struct iso_history *history);
 void history_reserve_lists(struct iso_history *history, uint32_t count);
 void history_reserve_elements(struct iso_history *history, uint64_t count);
 void history_reserve_snapshots(struct iso_history *history, uint32_t count, uint64_t xips);
 
-/* Makes an optional column that is not there yet, zeroed, as long as its fellows. */
-void history_need_transaction_column(struct iso_history *history, uint64_t **column);
-void history_need_operation_column(struct iso_history *history, uint64_t **column);
-void history_need_snapshot_column(struct iso_history *history);
-void history_need_marks_column(struct iso_history *history);
+/* The columns of transactions and of operations, by the names and in the order that archives have.
+ * An optional one, once there, has the capacity of its fellows. */
+enum { HISTORY_TRANSACTION_COLUMNS = 14, HISTORY_OPERATION_COLUMNS = 5 };
+struct history_column {
+    size_t place; /* of the pointer, in the history */
+    uint8_t size; /* of an element */
+    const char *name;
+    bool is_optional;
+    uint8_t fill; /* each byte of new elements of an optional one */
+};
+extern const struct history_column history_transaction_columns[HISTORY_TRANSACTION_COLUMNS];
+extern const struct history_column history_operation_columns[HISTORY_OPERATION_COLUMNS];
+
+static inline void *history_column_of(const struct iso_history *history,
+                                      const struct history_column *column)
+{
+    void *list;
+    memcpy(&list, (const char *)history + column->place, sizeof list);
+    return list;
+}
+
+static inline void history_set_column(struct iso_history *history,
+                                      const struct history_column *column, void *list)
+{
+    memcpy((char *)history + column->place, &list, sizeof list);
+}
+
+void history_release_columns(struct iso_history *history, bool only_optional);
+
+/* Makes an optional column that is not there yet. */
+void history_add_column(struct iso_history *history, size_t place);
+#define HISTORY_NEED(history, member)                                                              \
+    do {                                                                                           \
+        if (!(history)->member)                                                                    \
+            history_add_column(history, offsetof(struct iso_history, member));                     \
+    } while (0)
 
 /* A block's atom in the history: `map` has those of its table. */
 static inline iso_atom history_translate(const iso_atom *map, iso_atom atom)

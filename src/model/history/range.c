@@ -20,9 +20,9 @@ void iso_history_range(struct iso_history *history, const struct iso_range *rang
         return;
     history->txns.flags[transaction] |= ISO_OWN_TIMES;
     if (range->kind & (ISO_OPERATION_OTS | ISO_OPERATION_SNAPSHOT))
-        history_need_operation_column(history, &history->ops.ots);
+        HISTORY_NEED(history, ops.ots);
     if (history->clock == ISO_CLOCK_PAIR && range->kind & ISO_OPERATION_OTS)
-        history_need_operation_column(history, &history->ops.ots_logical);
+        HISTORY_NEED(history, ops.ots_logical);
     for (uint32_t o = history->ops.count - rows; o < history->ops.count; o++) {
         history->ops.kind[o] |= range->kind;
         if (history->ops.ots)
