@@ -242,9 +242,8 @@ static void simulation_release(struct simulation *simulation)
 {
     iso_history_release(&simulation->block);
     munmap(simulation->version, simulation->bench->generate.keys * sizeof *simulation->version);
-    for (uint32_t i = 0; i < simulation->reader_capacity; i++) {
+    for (uint32_t i = 0; i < simulation->reader_capacity; i++)
         ISO_FREE_ALL(simulation->readers[i].keys, simulation->readers[i].versions);
-    }
     iso_free(simulation->readers);
 }
 

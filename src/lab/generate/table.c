@@ -71,9 +71,8 @@ void row_write_cell(struct tables *tables, struct row *row, uint32_t column, uin
     assert(row->pass == tables->pass);
     if (!(row->written >> 1)) {
         row->first = tables->own_count;
-        for (uint32_t i = 0; i < tables->columns; i++) {
+        for (uint32_t i = 0; i < tables->columns; i++)
             ISO_PUSH(tables->own, tables->own_count, tables->own_capacity, 0);
-        }
     }
     tables->own[row->first + column] = value;
     row->written |= 2u << column;

@@ -87,9 +87,8 @@ static void bash_pattern(struct iso_text *text, const struct cli_command *comman
 {
     char letter[2] = {option->letter, 0};
     iso_text_format(text, "    '%s --%s", command->name, option->name);
-    if (option->letter) {
+    if (option->letter)
         iso_text_format(text, "' | '%s -%s", command->name, letter);
-    }
     iso_text_put(text, "') ");
 }
 
@@ -286,9 +285,8 @@ static void fish_option(struct iso_text *text, const struct cli_command *command
     char letter[2] = {option->letter, 0};
     fish_line(text, command);
     iso_text_format(text, " -l %s", option->name);
-    if (option->letter) {
+    if (option->letter)
         iso_text_format(text, " -s %s", letter);
-    }
     if (option->choices) {
         iso_text_put(text, " -x -a '");
         put_words(text, option->choices, " ");

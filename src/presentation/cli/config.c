@@ -235,9 +235,8 @@ static void print_option(struct iso_text *line, const struct cli_option *option,
         iso_text_put_bytes(&value, "", 1);
         print_value(line, option, value.bytes, strongest);
     }
-    if (!strongest && !value.used) {
+    if (!strongest && !value.used)
         iso_text_format(line, "# %s is not set\n", option->name);
-    }
     iso_text_release(&value);
 }
 

@@ -37,8 +37,7 @@ void iso_drawing_dot(const struct iso_drawing *drawing, struct iso_text *text)
                                ? "\", style=dashed];\n"
                                : "\"];\n");
     }
-    if (drawing->left_out) {
+    if (drawing->left_out)
         iso_text_format(text, "  label=\"%" PRIu64 " more not drawn\";\n", drawing->left_out);
-    }
     iso_text_put(text, "}\n");
 }

@@ -18,8 +18,6 @@ static const char *put_until(struct iso_text *text, const char *frame, const cha
 const char *iso_frame_begin(struct iso_text *text)
 {
     const char *rest = put_until(text, report_html, "<!--STYLE-->");
-    iso_text_put(text, iso_drawing_style);
-    iso_text_put(text, iso_timeline_style);
-    iso_text_put(text, iso_sequence_style);
+    iso_text_format(text, "%s%s%s", iso_drawing_style, iso_timeline_style, iso_sequence_style);
     return put_until(text, rest, "<!--CONTENT-->");
 }

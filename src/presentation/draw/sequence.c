@@ -168,8 +168,7 @@ static void put_row(const struct picture *picture, uint32_t i)
     bool wide = row->kind == ISO_SEQUENCE_VERDICT;
     double left = wide ? LEFT : picture->left[row->lane], middle = middle_of(i);
     double width = wide ? picture->right - LEFT : width_of(picture, row->lane);
-    iso_text_format(picture->text, "<g class=\"%s\">", classes[row->kind]);
-    iso_text_put(picture->text, "<title>");
+    iso_text_format(picture->text, "<g class=\"%s\"><title>", classes[row->kind]);
     iso_escape_xml_short(picture->text, words_at(sequence, row->words),
                          strlen(words_at(sequence, row->words)), WORDS_SHOWN);
     iso_text_put(picture->text, "</title>");

@@ -60,15 +60,11 @@ static void put_description(const struct iso_timeline *timeline, uint32_t number
     put_short(text, iso_timeline_text(timeline, timeline->title), WORDS_SHOWN);
     iso_text_format(text, "</title><desc id=\"words%" PRIu32 "\">", number);
     for (uint32_t i = 0; i < timeline->bar_count; i++) {
-        iso_text_put(&words, iso_timeline_text(timeline, timeline->bars[i].name));
-        iso_text_put(&words, ", ");
-        iso_text_put(&words, iso_timeline_text(timeline, timeline->lanes[timeline->bars[i].lane]));
-        iso_text_put(&words, "; ");
+        iso_text_format(&words, "%s, %s; ", iso_timeline_text(timeline, timeline->bars[i].name),
+                        iso_timeline_text(timeline, timeline->lanes[timeline->bars[i].lane]));
     }
-    for (uint32_t i = 0; i < timeline->point_count; i++) {
-        iso_text_put(&words, iso_timeline_text(timeline, timeline->points[i].words));
-        iso_text_put(&words, "; ");
-    }
+    for (uint32_t i = 0; i < timeline->point_count; i++)
+        iso_text_format(&words, "%s; ", iso_timeline_text(timeline, timeline->points[i].words));
     iso_text_put(&words, iso_timeline_text(timeline, timeline->note));
     iso_escape_xml_short(text, words.bytes, words.used, DESCRIPTION_SHOWN);
     iso_text_put(text, "</desc>\n");

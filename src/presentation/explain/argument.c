@@ -1,6 +1,7 @@
 #include "explain/argument_private.h"
 
 #include <assert.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -62,12 +63,9 @@ static void put_named_stamp(struct iso_text *text, const struct iso_argument *ar
 {
     char raw[ISO_STAMP_TEXT], wall[ISO_WALL_TEXT];
     iso_history_stamp_text(argument->facts->history, timestamp, raw);
-    iso_text_put(text, name);
-    iso_text_put(text, raw);
-    if (iso_wall_text(argument->wall, argument->facts->history, timestamp, wall)) {
-        iso_text_put(text, " = ");
-        iso_text_put(text, wall);
-    }
+    iso_text_format(text, "%s%s", name, raw);
+    if (iso_wall_text(argument->wall, argument->facts->history, timestamp, wall))
+        iso_text_format(text, " = %s", wall);
 }
 
 /* "wrote x = 3", "wrote t/1#c = NULL", "deleted x", "appended 3 to x". */
@@ -100,13 +98,12 @@ static void put_key(struct iso_text *text, const struct iso_history *history, ui
     char buffer[ISO_ATOM_TEXT_MAX];
     struct iso_json_text name;
     name.at = iso_atom_text(&history->atoms, history->keys.atom[key], buffer, &name.length);
-    explain_put_key(text, name, argue_put_text);
+    explain_put_key(text, name);
 }
 
 static void put_number(struct iso_text *text, const char *before, uint64_t number)
 {
-    iso_text_put(text, before);
-    iso_text_put_unsigned(text, number);
+    iso_text_format(text, "%s%" PRIu64, before, number);
 }
 
 static void put_name(struct iso_argument *argument, struct iso_party party)
@@ -457,8 +454,7 @@ static void put_postgres_names(struct iso_text *text, const struct iso_history *
     if (history->txns.snapshot && history->txns.snapshot[transaction] != ISO_NONE) {
         iso_snapshot_text(history, &history->snapshots.list[history->txns.snapshot[transaction]],
                           snapshot, sizeof snapshot);
-        iso_text_put(text, ", snapshot ");
-        iso_text_put(text, snapshot);
+        iso_text_format(text, ", snapshot %s", snapshot);
     }
 }
 
@@ -491,6 +487,5 @@ void iso_argument_put_transaction(const struct iso_argument *argument, struct is
     if (flags & ISO_HAS_CTS)
         put_named_stamp(text, argument, ", cts ", history->txns.cts[transaction]);
     put_postgres_names(text, history, transaction);
-    iso_text_put(text, statuses[iso_status_of(history, transaction)]);
-    iso_text_put(text, ")");
+    iso_text_format(text, "%s)", statuses[iso_status_of(history, transaction)]);
 }

@@ -1,132 +1,99 @@
 #include <inttypes.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "base/json.h"
 #include "base/memory.h"
+#include "base/shown.h"
 #include "explain/argument_private.h"
 #include "explain/brief_private.h"
-#include "explain/words.h"
 #include "verdict/level.h"
 
-uint32_t brief_text(struct iso_brief *brief, const char *format, ...)
-{
-    va_list values, again;
-    uint32_t offset = (uint32_t)brief->text.used;
-    va_start(values, format);
-    va_copy(again, values);
-    int length = vsnprintf(NULL, 0, format, values);
-    vsnprintf(iso_text_reserve(&brief->text, (size_t)length + 1), (size_t)length + 1, format,
-              again);
-    brief->text.used += (size_t)length + 1;
-    va_end(again);
-    va_end(values);
-    return offset;
-}
+/* STEP(briefing, "...", ...): one more step. */
+#define STEP(briefing, ...) add_step(briefing, brief_text(briefing, __VA_ARGS__))
 
-/* STEP(brief, "...", ...): one more step. */
-#define STEP(brief, ...) add_step(brief, brief_text(brief, __VA_ARGS__))
-
-static void add_step(struct iso_brief *brief, uint32_t step)
+static void add_step(struct briefing *briefing, uint32_t step)
 {
+    struct iso_brief *brief = briefing->brief;
     ISO_PUSH(brief->steps, brief->step_count, brief->step_capacity, step);
 }
 
+/* The end of what begins there, which may be a step that is made of parts. */
+static uint32_t here(const struct briefing *briefing)
+{
+    return (uint32_t)briefing->brief->text.used;
+}
+
+static bool is(const char *word, const char *expected)
+{
+    return word && !strcmp(word, expected);
+}
+
 /* False: the violation does not say when the transaction was. */
-static bool put_times(struct iso_brief *brief, const struct line_parts *parts, uint32_t tid,
-                      const struct line_times *times)
+static bool put_times(struct briefing *briefing, const struct iso_reported_atom *tid,
+                      const struct iso_reported_times *times)
 {
-    const char *name = line_text(parts, tid), *sts = line_text(parts, times->sts),
-               *cts = line_text(parts, times->cts);
-    const char *commit = line_commit(parts, tid);
-    if (times->sts && times->cts && !strcmp(sts, cts))
-        STEP(brief, "Transaction %s is at %s%s.", name, sts, commit);
-    else if (times->sts && times->cts)
-        STEP(brief, "Transaction %s started at %s and committed at %s%s.", name, sts, cts, commit);
-    else if (times->cts)
-        STEP(brief, "Transaction %s committed at %s%s.", name, cts, commit);
-    return times->cts;
+    if (*times->sts && !strcmp(times->sts, times->cts))
+        STEP(briefing, "Transaction %a is at %t%c.", tid, times->sts, tid);
+    else if (*times->sts && *times->cts)
+        STEP(briefing, "Transaction %a started at %t and committed at %t%c.", tid, times->sts,
+             times->cts, tid);
+    else if (*times->cts)
+        STEP(briefing, "Transaction %a committed at %t%c.", tid, times->cts, tid);
+    return *times->cts;
 }
 
-/* "It had to find 3, which transaction 5 wrote and committed at 7." `committed`: 0 if that is not
- * known, or says nothing. */
-static void put_value(struct iso_brief *brief, const struct line_parts *parts, const char *verb,
-                      uint32_t value, uint32_t writer, uint32_t committed)
+/* "It had to find 3, which transaction 5 wrote and committed at 7." `committed`: empty if that is
+ * not known, or says nothing. */
+static void put_found(struct briefing *briefing, const char *verb,
+                      const struct iso_reported_value *value,
+                      const struct iso_reported_atom *writer, const char *committed)
 {
-    const char *found = line_text(parts, value);
-    if (!value)
+    bool is_nothing = !value->is_list && (!value->count || value->elements[0] == ISO_ABSENT);
+    if (!value->is_given)
         return;
-    if (writer)
-        STEP(brief, "It %s %s, which transaction %s wrote%s%s%s.", verb, found,
-             line_text(parts, writer), committed ? " and committed at " : "",
-             line_text(parts, committed), line_commit(parts, writer));
+    if (brief_is_named(writer))
+        STEP(briefing,
+             *committed ? "It %s %v, which transaction %a wrote and committed at %t%c."
+                        : "It %s %v, which transaction %a wrote%s%c.",
+             verb, value, writer, committed, writer);
     else
-        STEP(brief, "It %s %s%s.", verb, found,
-             strcmp(found, "nothing") && strcmp(found, "NULL") ? ", for which no writer is known"
-                                                               : "");
-}
-
-static void put_bytes(struct iso_text *text, const char *bytes, size_t length)
-{
-    iso_text_put_bytes(text, bytes, length);
-}
-
-/* The name of the line's key, which the caller releases. */
-static struct iso_text key_words(const struct line_parts *parts)
-{
-    struct iso_text words = {0};
-    const char *key = line_text(parts, parts->key);
-    explain_put_key(&words, (struct iso_json_text){key, strlen(key)}, put_bytes);
-    iso_text_put_bytes(&words, "", 1);
-    return words;
+        STEP(briefing, "It %s %v%s.", verb, value,
+             is_nothing ? "" : ", for which no writer is known");
 }
 
 /* ", as of just before 16": the moment that the read saw, or those from which it had a choice. */
-static void put_moment(struct iso_text *text, const struct line_parts *parts)
+static void put_moment(struct briefing *briefing)
 {
-    const char *from = line_text(parts, parts->moment.first),
-               *until = line_text(parts, parts->moment.last);
-    if (!parts->moment.first)
+    const struct iso_reported_moments *moments = &briefing->reported->moments;
+    const char *from = moments->read_at, *until = moments->until;
+    if (!*from)
         return;
-    if (!strcmp(parts->level, iso_level_name(ISO_STALE_READS)))
-        iso_text_format(text, ", as of %s or a moment before", from);
-    else if (!parts->moment.has_last || !strcmp(from, until))
-        iso_text_format(text, ", as of %s%s", parts->moment.inclusive ? "" : "just before ", from);
+    if (is(briefing->reported->head.level, iso_level_name(ISO_STALE_READS)))
+        brief_put(briefing, ", as of %t or a moment before", from);
+    else if (!moments->has_until || !strcmp(from, until))
+        brief_put(briefing, ", as of %s%t", moments->inclusive ? "" : "just before ", from);
     else
-        iso_text_format(
-            text, parts->moment.last ? ", as of a moment from %s to %s" : ", as of %s or later",
-            from, until);
-}
-
-/* A step that was put together elsewhere, which ends here. */
-static void add_sentence(struct iso_brief *brief, struct iso_text *sentence)
-{
-    iso_text_put_bytes(sentence, ".", 2);
-    STEP(brief, "%s", sentence->bytes);
-    iso_text_release(sentence);
+        brief_put(briefing, *until ? ", as of a moment from %t to %t" : ", as of %t or later", from,
+                  until);
 }
 
 /* "It read key x in its operation 2, as of 16." */
-static void put_operation(struct iso_brief *brief, const struct line_parts *parts, bool is_named)
+static void put_operation(struct briefing *briefing, bool is_named)
 {
-    struct iso_text sentence = {0};
-    if (!parts->has_operation)
+    const struct iso_reported *reported = briefing->reported;
+    uint32_t step = here(briefing);
+    if (!reported->location_count || reported->locations[0].operation == ISO_NONE)
         return;
-    struct iso_text key = key_words(parts);
-    if (is_named)
-        iso_text_put(&sentence, "It");
-    else
-        iso_text_format(&sentence, "Transaction %s%s", line_text(parts, parts->tid),
-                        line_commit(parts, parts->tid));
-    iso_text_format(&sentence, " read %s in its operation %" PRIu64, key.bytes,
-                    parts->operation + 1);
-    iso_text_release(&key);
-    put_moment(&sentence, parts);
-    add_sentence(brief, &sentence);
+    brief_put(briefing, is_named ? "It" : "Transaction %B%c", reported->tids);
+    brief_put(briefing, " read %k in its operation %u", &reported->key,
+              (uint64_t)reported->locations[0].operation + 1);
+    put_moment(briefing);
+    brief_put(briefing, ".");
+    add_step(briefing, brief_end(briefing, step));
 }
 
-/* What values alone do not say, by the kind of the violation; %s: another transaction, and where
+/* What values alone do not say, by the kind of the violation; with another transaction, %c: where
  * that is recorded. */
 static const struct {
     const char *id, *text, *of_two;
@@ -134,219 +101,280 @@ static const struct {
     {"EXT/missing-row", "The row was there and lies within the bounds of the row set.", NULL},
     {"EXT/extra-row", "The row was not there, or does not match.", NULL},
     {"EXT/aggregate", "The rows that were there and match give another value.", NULL},
-    {"G1a", NULL, "Transaction %s wrote that, and did not commit%s."},
-    {"G1b", NULL, "Transaction %s wrote that, and overwrote it before it committed%s."},
+    {"G1a", NULL, "Transaction %O wrote that, and did not commit%c."},
+    {"G1b", NULL, "Transaction %O wrote that, and overwrote it before it committed%c."},
     {"THINAIR", "Nobody wrote that.", NULL},
     {"INCOMPATIBLE", "The list does not begin as it started, or contains an element too often.",
-     "Transaction %s read a list of which neither is the beginning of the other%s."},
+     "Transaction %O read a list of which neither is the beginning of the other%c."},
     {"LOSTUPDATE", NULL,
-     "Transaction %s read the same version%s, and each of the two replaced it without the other."},
+     "Transaction %O read the same version%c, and each of the two replaced it without the other."},
     {"TIMESTAMP/interval",
      "The rule is sts <= ots <= cts, and sts < cts where something is written.", NULL},
-    {"TIMESTAMP/shared-cts", NULL, "Nothing says which of it and transaction %s comes first%s."},
+    {"TIMESTAMP/shared-cts", NULL, "Nothing says which of it and transaction %O comes first%c."},
     {"TIMESTAMP/cts-cycle", "It must come before and after others with the same cts.",
-     "It must come before and after transaction %s, with the same cts%s."},
-    {"SESSION", NULL, "Transaction %s came before it in its session, but not by the timestamps%s."},
+     "It must come before and after transaction %O, with the same cts%c."},
+    {"SESSION", NULL, "Transaction %O came before it in its session, but not by the timestamps%c."},
 };
 
-static void put_reason(struct iso_brief *brief, const struct line_parts *parts, bool is_named)
+static void put_reason(struct briefing *briefing, bool is_named)
 {
+    static const struct iso_reported_atom nobody = {NULL, ISO_ABSENT};
+    const struct iso_reported *reported = briefing->reported;
+    bool has_other = reported->tid_count > 1;
     char id[ISO_WRONG_ID];
-    const char *other = line_text(parts, parts->other);
-    iso_wrong_id(brief->wrong, id);
+    iso_wrong_id(briefing->brief->wrong, id);
     for (size_t i = 0; i < sizeof reasons / sizeof *reasons; i++) {
         if (strcmp(reasons[i].id, id))
             continue;
-        if (parts->other && reasons[i].of_two)
-            STEP(brief, reasons[i].of_two, other, is_named ? "" : line_commit(parts, parts->other));
+        if (has_other && reasons[i].of_two)
+            STEP(briefing, reasons[i].of_two, is_named ? &nobody : &reported->tids[1]);
         else if (reasons[i].text)
-            STEP(brief, "%s", reasons[i].text);
+            STEP(briefing, reasons[i].text);
     }
 }
 
-static void put_read(struct iso_brief *brief, const struct line_parts *parts)
+static void put_read(struct briefing *briefing)
 {
-    bool is_version = !strcmp(parts->kind, "stale") || !strcmp(parts->kind, "future"),
-         is_nobodys = !strcmp(parts->kind, "uncommitted") && !parts->writer_actual;
-    const char *actual = line_text(parts, parts->actual);
-    put_operation(brief, parts, put_times(brief, parts, parts->tid, &parts->own));
-    if (!strcmp(parts->axiom, "INT") && !parts->expected)
-        STEP(brief, "It found %s, which is not what it had itself last read or written there.",
-             actual);
-    else if (!strcmp(parts->axiom, "INT"))
-        STEP(brief, "What it had itself last read or written there: %s. It found %s.",
-             line_text(parts, parts->expected), actual);
+    const struct iso_reported *reported = briefing->reported;
+    const struct iso_reported_moments *moments = &reported->moments;
+    bool is_version = is(reported->kind, "stale") || is(reported->kind, "future"),
+         is_own = is(reported->axiom, "INT"),
+         is_nobodys =
+             is(reported->kind, "uncommitted") && !brief_is_named(&reported->writer_actual);
+    put_operation(briefing, put_times(briefing, reported->tids, &reported->own));
+    if (is_own && !reported->expected.is_given)
+        STEP(briefing, "It found %F, which is not what it had itself last read or written there.");
+    else if (is_own)
+        STEP(briefing, "What it had itself last read or written there: %E. It found %F.");
     else
-        put_value(brief, parts, "had to find", parts->expected, parts->writer_expected,
-                  parts->of_expected.cts);
-    if (brief->wrong->argument == ISO_ARGUE_READ && !is_nobodys)
-        put_value(brief, parts, "found", parts->actual, parts->writer_actual,
-                  is_version ? parts->of_actual.cts : 0);
+        put_found(briefing, "had to find", &reported->expected, &reported->writer_expected,
+                  moments->expected.cts);
+    if (briefing->brief->wrong->argument == ISO_ARGUE_READ && !is_nobodys)
+        put_found(briefing, "found", &reported->actual, &reported->writer_actual,
+                  is_version ? moments->actual.cts : "");
     else if (is_nobodys)
-        STEP(brief,
-             "It found %s, which nobody wrote: an unrecorded writer, or a missing --initial-file?",
-             actual);
-    else if (strcmp(parts->axiom, "INT"))
-        STEP(brief, "It found %s.", actual);
-    put_reason(brief, parts, false);
+        STEP(briefing,
+             "It found %F, which nobody wrote: an unrecorded writer, or a missing --initial-file?");
+    else if (!is_own)
+        STEP(briefing, "It found %F.");
+    put_reason(briefing, false);
 }
 
-static void put_times_apart(struct iso_brief *brief, const struct line_parts *parts)
+static void put_times_apart(struct briefing *briefing)
 {
-    const char *tid = line_text(parts, parts->tid), *other = line_text(parts, parts->other);
-    bool is_named = put_times(brief, parts, parts->tid, &parts->own) &&
-                    (put_times(brief, parts, parts->other, &parts->of_other) || !parts->other);
-    if (!strcmp(parts->axiom, "NOCONFLICT")) {
-        struct iso_text key = key_words(parts);
-        STEP(brief, "Transaction %s had not committed when %s began, and both wrote %s.", other,
-             tid, key.bytes);
-        iso_text_release(&key);
-        STEP(brief, "Snapshot isolation must abort one of two overlapping writers of the same key. "
-                    "Both committed.");
+    const struct iso_reported *reported = briefing->reported;
+    bool has_other = reported->tid_count > 1;
+    bool is_named =
+        put_times(briefing, reported->tids, &reported->own) &&
+        (!has_other || put_times(briefing, &reported->tids[1], &reported->moments.other));
+    if (is(reported->axiom, "NOCONFLICT")) {
+        STEP(briefing, "Transaction %a had not committed when %B began, and both wrote %k.",
+             &reported->tids[has_other], &reported->key);
+        STEP(briefing,
+             "Snapshot isolation must abort one of two overlapping writers of the same key. "
+             "Both committed.");
     }
-    put_reason(brief, parts, is_named);
-    if (parts->note)
-        STEP(brief, "%s.", line_text(parts, parts->note));
+    put_reason(briefing, is_named);
+    if (reported->note) {
+        uint32_t step = here(briefing);
+        iso_text_put_shown(&briefing->brief->text, reported->note, strlen(reported->note));
+        brief_put(briefing, ".");
+        add_step(briefing, brief_end(briefing, step));
+    }
 }
 
-/* What one transaction of a cycle did to the next; %s: the key. */
+/* What one transaction of a cycle did to the next; %k: the key. */
 static const struct {
     const char *type, *text;
 } edges[] = {
     {"so", "came earlier in its session than"},
     {"rt", "had ended, as clients saw it, before the begin of"},
-    {"wr", "wrote %s and was read by"},
-    {"ww", "wrote %s before"},
-    {"rw", "read %s as it was before the write of"},
+    {"wr", "wrote %k and was read by"},
+    {"ww", "wrote %k before"},
+    {"rw", "read %k as it was before the write of"},
     {"implied", "comes, by what all possible writers share, before"},
 };
 
-static void put_cycle(struct iso_brief *brief, const struct line_parts *parts)
+static void put_edge(struct briefing *briefing, const struct iso_reported_edge *edge)
 {
-    uint32_t anti_dependencies = 0;
-    for (uint32_t i = 0; i < parts->edges.count; i++) {
-        const struct line_edge *edge = &parts->edges.list[i];
-        anti_dependencies += !strcmp(edge->type, "rw");
-        for (size_t k = 0; k < sizeof edges / sizeof *edges; k++) {
-            if (strcmp(edges[k].type, edge->type))
-                continue;
-            struct iso_text sentence = {0};
-            iso_text_format(&sentence, "Transaction %s%s ", line_text(parts, edge->from),
-                            line_commit(parts, edge->from));
-            iso_text_format(&sentence, edges[k].text, line_text(parts, edge->key));
-            iso_text_format(&sentence, " transaction %s (%s)", line_text(parts, edge->to),
-                            edge->type);
-            add_sentence(brief, &sentence);
-        }
-    }
-    STEP(brief, "Each of them had to come before the next, and the last before the first.");
-    if (anti_dependencies == 1 && strcmp(parts->kind, "G-single"))
-        STEP(brief, "By Adya's names that is G-single.");
-    if (parts->guarantee)
-        STEP(brief, "Of a session's guarantees %s alone is broken.",
-             line_text(parts, parts->guarantee));
-    if (parts->lemmas)
-        STEP(brief,
-             "That rests on %" PRIu64 " %s about the order of writes, which --evidence FILE lists.",
-             parts->lemmas, parts->lemmas == 1 ? "conclusion" : "conclusions");
-}
-
-/* A sentence that an argument has, too; names stand for themselves. */
-static void put_shared(struct iso_brief *brief, const struct line_parts *parts, const char *format)
-{
-    struct iso_text text = {0};
-    for (; *format; format++) {
-        if (*format != '%') {
-            iso_text_put_bytes(&text, format, 1);
+    for (size_t k = 0; k < sizeof edges / sizeof *edges; k++) {
+        uint32_t step = here(briefing);
+        if (strcmp(edges[k].type, edge->type))
             continue;
-        }
-        char what = *++format;
-        iso_text_put(&text, what == 'B' ? "transaction " : "");
-        iso_text_put(&text, line_text(parts, what == 'B'   ? parts->tid
-                                             : what == 'N' ? parts->key
-                                             : what == 'E' ? parts->expected
-                                                           : parts->actual));
+        brief_put(briefing, "Transaction %a%c ", &edge->from, &edge->from);
+        brief_put(briefing, edges[k].text, &edge->key);
+        brief_put(briefing, " transaction %a (%s).", &edge->to, edge->type);
+        add_step(briefing, brief_end(briefing, step));
     }
-    iso_text_put_bytes(&text, "", 1);
-    STEP(brief, "%s", text.bytes);
-    iso_text_release(&text);
 }
 
-static void put_change(struct iso_brief *brief, const struct line_parts *parts)
+static void put_cycle(struct briefing *briefing)
 {
-    const struct explain_change *change = explain_change_of(parts->kind);
-    put_times(brief, parts, parts->tid, &parts->own);
-    put_shared(brief, parts, change->first);
-    put_shared(brief, parts, change->second);
+    const struct iso_reported *reported = briefing->reported;
+    uint32_t anti_dependencies = 0;
+    for (uint32_t i = 0; i < reported->edge_count; i++) {
+        anti_dependencies += !strcmp(reported->edges[i].type, "rw");
+        put_edge(briefing, &reported->edges[i]);
+    }
+    STEP(briefing, "Each of them had to come before the next, and the last before the first.");
+    if (anti_dependencies == 1 && !is(reported->kind, "G-single"))
+        STEP(briefing, "By Adya's names that is G-single.");
+    if (reported->guarantee)
+        STEP(briefing, "Of a session's guarantees %t alone is broken.", reported->guarantee);
+    if (reported->lemmas)
+        STEP(briefing,
+             "That rests on %u %s about the order of writes, which --evidence FILE lists.",
+             reported->lemmas, reported->lemmas == 1 ? "conclusion" : "conclusions");
 }
 
-static void put_state(struct iso_brief *brief, const struct line_parts *parts)
+/* The sentences are an argument's, too. */
+static void put_change(struct briefing *briefing)
 {
-    if (!strcmp(brief->state, "tentative"))
-        STEP(brief, "Tentative: what is still on its way may explain it.");
-    else if (!strcmp(brief->state, "retracted") && parts->cause)
-        STEP(brief, "Retracted: transaction %s, which arrived later, explains it.",
-             line_text(parts, parts->cause));
-    else if (!strcmp(brief->state, "retracted"))
-        STEP(brief, "Retracted: what arrived later explains it.");
-    else if (!strcmp(brief->state, "final") && parts->by_deadline)
+    const struct explain_change *change = explain_change_of(briefing->reported->kind);
+    put_times(briefing, briefing->reported->tids, &briefing->reported->own);
+    STEP(briefing, change->first);
+    STEP(briefing, change->second);
+}
+
+static void put_state(struct briefing *briefing)
+{
+    const struct iso_reported *reported = briefing->reported;
+    const char *state = briefing->brief->state, *doubtful = reported->head.doubtful;
+    if (is(state, "tentative"))
+        STEP(briefing, "Tentative: what is still on its way may explain it.");
+    else if (is(state, "retracted") && brief_is_named(&reported->cause))
+        STEP(briefing, "Retracted: transaction %a, which arrived later, explains it.",
+             &reported->cause);
+    else if (is(state, "retracted"))
+        STEP(briefing, "Retracted: what arrived later explains it.");
+    else if (is(state, "final") && reported->head.by_deadline)
         STEP(
-            brief,
+            briefing,
             "Final by its deadline: nothing that explains it has arrived. If it arrives later, this is "
             "retracted.");
-    else if (!strcmp(brief->state, "final"))
-        STEP(brief, "Final: nothing that may still arrive can change it.");
-    if (parts->doubtful[0])
-        STEP(brief, "This is doubtful: %s", iso_doubt(parts->doubtful));
+    else if (is(state, "final"))
+        STEP(briefing, "Final: nothing that may still arrive can change it.");
+    if (doubtful && *doubtful)
+        STEP(briefing, "This is doubtful: %s", iso_doubt(doubtful));
 }
 
-static void put_all(struct iso_brief *brief, const struct line_parts *parts)
+/* The text of a value that is one; NULL: it is a list, or nothing. */
+static const char *text_of(const struct iso_reported_value *value, char buffer[ISO_ATOM_TEXT_MAX],
+                           size_t *length)
 {
-    bool of_one = brief->wrong->argument != ISO_ARGUE_ORDER, has_key = parts->key && of_one;
-    struct iso_text key = key_words(parts);
-    const char *name = iso_wrong_name(brief->wrong, parts->writer_actual != 0);
-    brief->title = brief_text(brief, "%s%s%s by transaction%s %s", name,
-                              !has_key                     ? ""
-                              : name == brief->wrong->name ? " of "
-                                                           : ": ",
-                              has_key ? key.bytes : "", parts->other ? "s" : "",
-                              line_text(parts, parts->tids));
-    iso_text_release(&key);
-    switch (brief->wrong->argument) {
-    case ISO_ARGUE_READ:
-    case ISO_ARGUE_OWN:
-        put_read(brief, parts);
-        break;
-    case ISO_ARGUE_TIMES:
-        put_times_apart(brief, parts);
-        break;
-    case ISO_ARGUE_CHANGES:
-        put_change(brief, parts);
-        break;
-    case ISO_ARGUE_ORDER:
-        put_cycle(brief, parts);
-        break;
+    bool is_text = value->is_given && !value->is_list && value->elements[0] != ISO_ABSENT;
+    return is_text ? iso_atom_text(value->atoms, value->elements[0], buffer, length) : NULL;
+}
+
+/* Where the two values differ. */
+static void put_difference(struct briefing *briefing)
+{
+    char buffers[2][ISO_ATOM_TEXT_MAX];
+    size_t lengths[2];
+    uint32_t step = here(briefing);
+    const char *expected = text_of(&briefing->reported->expected, buffers[0], &lengths[0]);
+    const char *actual = text_of(&briefing->reported->actual, buffers[1], &lengths[1]);
+    if (expected && actual &&
+        explain_put_difference(&briefing->brief->text, expected, lengths[0], actual, lengths[1]))
+        add_step(briefing, brief_end(briefing, step));
+}
+
+/* "Recorded in txns[2] offset 944, h.jsonl:7.", unless that is said beside each name. */
+static void put_locations(struct briefing *briefing)
+{
+    const struct iso_reported *reported = briefing->reported;
+    uint32_t step = here(briefing);
+    if (!reported->location_count || (reported->commit_count && reported->commits[0].words))
+        return;
+    for (uint32_t i = 0; i < reported->location_count; i++) {
+        const struct iso_reported_location *location = &reported->locations[i];
+        brief_put(briefing, i ? ", " : "Recorded in ");
+        argue_put_text(&briefing->brief->text, location->name ? location->name : "",
+                       location->length);
+        if (location->is_message)
+            brief_put(briefing, "[%u] offset %u", location->partition, location->position);
+        else
+            brief_put(briefing, ":%u", location->position);
     }
-    if (parts->difference)
-        STEP(brief, "%s", line_text(parts, parts->difference));
-    brief_draw_line(brief, parts);
-    if (parts->locations)
-        STEP(brief, "Recorded in %s.", line_text(parts, parts->locations));
+    brief_put(briefing, ".");
+    add_step(briefing, brief_end(briefing, step));
+}
+
+static uint32_t put_title(struct briefing *briefing)
+{
+    const struct iso_reported *reported = briefing->reported;
+    const struct iso_wrong *wrong = briefing->brief->wrong;
+    uint32_t title = here(briefing);
+    const char *name = iso_wrong_name(wrong, brief_is_named(&reported->writer_actual));
+    brief_put(briefing, "%s", name);
+    if (reported->key.atoms && wrong->argument != ISO_ARGUE_ORDER)
+        brief_put(briefing, name == wrong->name ? " of %k" : ": %k", &reported->key);
+    brief_put(briefing, reported->tid_count > 1 ? " by transactions " : " by transaction ");
+    for (uint32_t i = 0; i < reported->tid_count; i++)
+        brief_put(briefing, i ? ", %a" : "%a", &reported->tids[i]);
+    return brief_end(briefing, title);
+}
+
+static void put_all(struct briefing *briefing)
+{
+    static void (*const ways[])(struct briefing *) = {[ISO_ARGUE_READ] = put_read,
+                                                      [ISO_ARGUE_OWN] = put_read,
+                                                      [ISO_ARGUE_TIMES] = put_times_apart,
+                                                      [ISO_ARGUE_CHANGES] = put_change,
+                                                      [ISO_ARGUE_ORDER] = put_cycle};
+    struct iso_brief *brief = briefing->brief;
+    brief->title = put_title(briefing);
+    ways[brief->wrong->argument](briefing);
+    put_difference(briefing);
+    brief_draw_line(briefing);
+    put_locations(briefing);
     if (!brief->step_count)
-        STEP(brief, ISO_CLAIMS_NO_MORE);
-    put_state(brief, parts);
+        STEP(briefing, ISO_CLAIMS_NO_MORE);
+    put_state(briefing);
 }
 
 /* ---- the whole ---- */
 
 bool iso_brief_of(struct iso_brief *brief, const struct iso_reported *reported)
 {
-    struct line_parts parts = {.tid = 0};
-    *brief = (struct iso_brief){.wrong = NULL};
-    bool is_violation = brief_take(&parts, brief, reported);
-    if (is_violation)
-        put_all(brief, &parts);
-    brief_read_release(&parts);
+    struct briefing briefing = {.brief = brief, .reported = reported};
+    const struct iso_reported_head *head = &reported->head;
+    char buffer[ISO_ATOM_TEXT_MAX];
+    struct iso_json_text key = {0};
+    /* INT has kinds only where a query is judged, and is one kind of violation all the same */
+    const char *axiom = reported->axiom ? reported->axiom : "",
+               *kind = is(axiom, "INT") ? "" : reported->kind;
+    *brief = (struct iso_brief){.wrong = iso_wrong_find(axiom, kind && *kind ? kind : NULL)};
+    snprintf(brief->id, sizeof brief->id, "%s", head->id ? head->id : "");
+    snprintf(brief->state, sizeof brief->state, "%s", head->state ? head->state : "");
+    if (!brief->wrong || !reported->tid_count)
+        return false;
+    if (brief_is_named(&reported->key))
+        key.at = iso_atom_text(reported->key.atoms, reported->key.atom, buffer, &key.length);
+    briefing.is_cell = key.length && explain_is_cell(key);
+    put_all(&briefing);
+    return true;
+}
+
+/* Calls `take` with the violation that the line says; false if it says none. */
+static bool read_line(const char *line, size_t length,
+                      bool (*take)(void *context, const struct iso_reported *reported),
+                      void *context)
+{
+    struct iso_reported_sink sink = {.violation = take, .context = context};
+    struct iso_reported_object object;
+    struct iso_text padded = {0};
+    struct iso_atoms atoms;
+    iso_atoms_init(&atoms);
+    iso_text_put_bytes(&padded, line, length);
+    memset(iso_text_reserve(&padded, ISO_JSON_PADDING), 0, ISO_JSON_PADDING);
+    struct iso_reported_reader *reader = iso_reported_reader_new(&atoms, &sink);
+    iso_json_start(iso_reported_json(reader), padded.bytes, length);
+    bool is_violation = iso_reported_read(reader, &object) && object.is_violation &&
+                        iso_json_finish(iso_reported_json(reader));
+    iso_reported_reader_free(reader);
+    iso_atoms_release(&atoms);
+    iso_text_release(&padded);
     return is_violation;
 }
 
@@ -367,7 +395,7 @@ bool iso_brief_init(struct iso_brief *brief, const char *line, size_t length)
 {
     struct from_line from = {.brief = brief};
     *brief = (struct iso_brief){.wrong = NULL};
-    if (brief_read_line(line, length, take_violation, &from) && from.is_violation)
+    if (read_line(line, length, take_violation, &from) && from.is_violation)
         return true;
     iso_brief_release(brief);
     return false;
@@ -433,21 +461,17 @@ static void put_rows(const struct iso_brief *brief, struct iso_text *text)
         size_t length = strlen(brief->text.bytes + brief->rows[i].when);
         width = length > width ? length : width;
     }
-    iso_text_put(text, "  ");
-    iso_text_put(text, brief->text.bytes + brief->line_title);
-    iso_text_put(text, ":\n");
+    iso_text_format(text, "  %s:\n", brief->text.bytes + brief->line_title);
     for (uint32_t i = 0; i < brief->row_count; i++) {
         const struct iso_brief_row *row = &brief->rows[i];
         const char *when = brief->text.bytes + row->when;
         iso_text_put(text, "    ");
         for (size_t pad = strlen(when); pad < width; pad++)
             iso_text_put(text, " ");
-        iso_text_put(text, when);
-        iso_text_put(text, "  | ");
-        iso_text_put(text, brief->text.bytes + row->what);
-        iso_text_put(text, row->mark == ISO_MARK_EXPECTED ? "  <- expected\n"
-                           : row->mark == ISO_MARK_ACTUAL ? "  <- found\n"
-                                                          : "\n");
+        iso_text_format(text, "%s  | %s%s", when, brief->text.bytes + row->what,
+                        row->mark == ISO_MARK_EXPECTED ? "  <- expected\n"
+                        : row->mark == ISO_MARK_ACTUAL ? "  <- found\n"
+                                                       : "\n");
     }
 }
 
@@ -455,22 +479,13 @@ void iso_brief_text(const struct iso_brief *brief, struct iso_text *text)
 {
     char name[ISO_WRONG_ID];
     iso_wrong_id(brief->wrong, name);
-    iso_text_put(text, name);
-    iso_text_put(text, ": ");
-    iso_text_put(text, brief->text.bytes + brief->title);
-    iso_text_put(text, brief->id[0] ? " [" : "");
-    iso_text_put(text, brief->id);
-    iso_text_put(text, brief->id[0] ? "]\n" : "\n");
-    for (uint32_t i = 0; i < brief->step_count; i++) {
-        iso_text_put(text, "  - ");
-        iso_text_put(text, brief->text.bytes + brief->steps[i]);
-        iso_text_put(text, "\n");
-    }
+    iso_text_format(text, "%s: %s%s%s%s", name, brief->text.bytes + brief->title,
+                    brief->id[0] ? " [" : "", brief->id, brief->id[0] ? "]\n" : "\n");
+    for (uint32_t i = 0; i < brief->step_count; i++)
+        iso_text_format(text, "  - %s\n", brief->text.bytes + brief->steps[i]);
     if (brief->row_count)
         put_rows(brief, text);
-    iso_text_put(text, "  For an application: ");
-    iso_text_put(text, brief->wrong->meaning);
-    iso_text_put(text, "\n\n");
+    iso_text_format(text, "  For an application: %s\n\n", brief->wrong->meaning);
 }
 
 static bool take_unlisted(void *context, const struct iso_reported *reported)
@@ -491,5 +506,5 @@ static bool take_unlisted(void *context, const struct iso_reported *reported)
 bool iso_brief_unlisted(const char *line, size_t length, struct iso_text *text)
 {
     size_t before = text->used;
-    return brief_read_line(line, length, take_unlisted, text) && text->used > before;
+    return read_line(line, length, take_unlisted, text) && text->used > before;
 }

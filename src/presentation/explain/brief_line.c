@@ -8,8 +8,7 @@
 
 /* Rows as they are put together, with what orders them. */
 struct line {
-    struct iso_brief *brief;
-    const struct line_parts *parts;
+    struct briefing *briefing;
     struct moment {
         uint64_t physical, logical;
         int tie; /* order at one moment */
@@ -36,12 +35,11 @@ static bool is_before(const struct moment *left, const struct moment *right)
 }
 
 /* A row at a moment of the line, where that is known, behind all that come no later. */
-static void add_row(struct line *line, uint32_t when, int tie, enum iso_mark mark, uint32_t what)
+static void add_row(struct line *line, const char *when, int tie, enum iso_mark mark, uint32_t what)
 {
-    struct iso_brief *brief = line->brief;
+    struct iso_brief *brief = line->briefing->brief;
     struct moment moment = {.tie = tie};
-    const char *text = line_text(line->parts, when);
-    if (!when || brief->row_count == ISO_BRIEF_ROWS || !read_moment(text, &moment))
+    if (brief->row_count == ISO_BRIEF_ROWS || !read_moment(when, &moment))
         return;
     uint32_t at = brief->row_count++;
     for (; at && is_before(&moment, &line->moments[at - 1]); at--) {
@@ -49,94 +47,92 @@ static void add_row(struct line *line, uint32_t when, int tie, enum iso_mark mar
         line->moments[at] = line->moments[at - 1];
     }
     line->moments[at] = moment;
-    brief->rows[at] = (struct iso_brief_row){brief_text(brief, "%s", text), what, mark};
+    brief->rows[at] = (struct iso_brief_row){brief_text(line->briefing, "%t", when), what, mark};
 }
 
-static bool is_serial(const struct line_parts *parts)
+static bool is_serial(const struct iso_reported *reported)
 {
-    return strstr(parts->level, "ser");
+    return reported->head.level && strstr(reported->head.level, "ser");
 }
 
-static bool is_kind(const struct line_parts *parts, const char *kind)
+static bool is_kind(const struct iso_reported *reported, const char *kind)
 {
-    return !strcmp(parts->kind, kind);
+    return reported->kind && !strcmp(reported->kind, kind);
 }
 
 /* "transaction 5 commits x = 3"; of a list, which others wrote too, without its elements. */
-static uint32_t put_version(struct line *line, uint32_t writer, uint32_t value)
+static uint32_t put_version(struct line *line, const struct iso_reported_atom *writer,
+                            const struct iso_reported_value *value)
 {
-    const struct line_parts *parts = line->parts;
-    bool is_list = *line_text(parts, value) == '[';
-    return brief_text(line->brief,
-                      is_list ? "transaction %s commits what it appended to %s"
-                              : "transaction %s commits %s = %s",
-                      line_text(parts, writer), line_text(parts, parts->key),
-                      line_text(parts, value));
+    return brief_text(line->briefing,
+                      value->is_list ? "transaction %a commits what it appended to %N"
+                                     : "transaction %a commits %N = %v",
+                      writer, value);
 }
 
 static void add_read(struct line *line)
 {
-    const struct line_parts *parts = line->parts;
-    if (parts->writer_expected)
-        add_row(line, parts->of_expected.cts, 0, ISO_MARK_EXPECTED,
-                put_version(line, parts->writer_expected, parts->expected));
-    if (parts->writer_actual && (is_kind(parts, "stale") || is_kind(parts, "future")))
-        add_row(line, parts->of_actual.cts, 0, ISO_MARK_ACTUAL,
-                put_version(line, parts->writer_actual, parts->actual));
-    else if (parts->writer_actual && is_kind(parts, "intermediate"))
-        add_row(line, parts->of_actual.cts, 0, ISO_MARK_NONE,
-                brief_text(line->brief, "transaction %s commits, with another %s by then",
-                           line_text(parts, parts->writer_actual), line_text(parts, parts->key)));
-    add_row(line, parts->moment.first, parts->moment.inclusive ? 1 : -1, ISO_MARK_READ,
-            brief_text(line->brief,
-                       is_serial(parts) ? "transaction %s commits; it found %s"
-                                        : "transaction %s reads %s",
-                       line_text(parts, parts->tid), line_text(parts, parts->actual)));
-    line->brief->line_title =
-        brief_text(line->brief, "key %s over time", line_text(parts, parts->key));
+    const struct iso_reported *reported = line->briefing->reported;
+    const struct iso_reported_moments *moments = &reported->moments;
+    bool has_writer = brief_is_named(&reported->writer_actual);
+    if (brief_is_named(&reported->writer_expected))
+        add_row(line, moments->expected.cts, 0, ISO_MARK_EXPECTED,
+                put_version(line, &reported->writer_expected, &reported->expected));
+    if (has_writer && (is_kind(reported, "stale") || is_kind(reported, "future")))
+        add_row(line, moments->actual.cts, 0, ISO_MARK_ACTUAL,
+                put_version(line, &reported->writer_actual, &reported->actual));
+    else if (has_writer && is_kind(reported, "intermediate"))
+        add_row(line, moments->actual.cts, 0, ISO_MARK_NONE,
+                brief_text(line->briefing, "transaction %a commits, with another %N by then",
+                           &reported->writer_actual));
+    add_row(line, moments->read_at, moments->inclusive ? 1 : -1, ISO_MARK_READ,
+            brief_text(line->briefing, is_serial(reported) ? "transaction %B commits; it found %F"
+                                                           : "transaction %B reads %F"));
+    line->briefing->brief->line_title = brief_text(line->briefing, "key %N over time");
 }
 
-static void add_interval(struct line *line, uint32_t tid, const struct line_times *times)
+static void add_interval(struct line *line, const struct iso_reported_atom *tid,
+                         const struct iso_reported_times *times)
 {
-    const char *name = line_text(line->parts, tid);
     add_row(line, times->sts, 0, ISO_MARK_NONE,
-            brief_text(line->brief, "transaction %s begins", name));
+            brief_text(line->briefing, "transaction %a begins", tid));
     add_row(line, times->cts, 1, ISO_MARK_NONE,
-            brief_text(line->brief, "transaction %s commits", name));
+            brief_text(line->briefing, "transaction %a commits", tid));
 }
 
 static void add_conflict(struct line *line)
 {
-    const struct line_parts *parts = line->parts;
-    add_interval(line, parts->other, &parts->of_other);
-    add_interval(line, parts->tid, &parts->own);
-    line->brief->line_title =
-        brief_text(line->brief, "the two writers of %s over time", line_text(parts, parts->key));
+    const struct iso_reported *reported = line->briefing->reported;
+    add_interval(line, &reported->tids[1], &reported->moments.other);
+    add_interval(line, &reported->tids[0], &reported->own);
+    line->briefing->brief->line_title =
+        brief_text(line->briefing, "the two writers of %N over time");
 }
 
 static void add_session(struct line *line)
 {
-    const struct line_parts *parts = line->parts;
-    bool serial = is_serial(parts);
-    add_row(line, serial ? parts->own.cts : parts->own.sts, -1, ISO_MARK_READ,
-            brief_text(line->brief,
-                       serial ? "transaction %s commits" : "transaction %s takes its snapshot",
-                       line_text(parts, parts->tid)));
-    add_row(line, parts->of_other.cts, 0, ISO_MARK_NONE,
-            brief_text(line->brief, "transaction %s commits, which came before it",
-                       line_text(parts, parts->other)));
-    line->brief->line_title = brief_text(line->brief, "the session over time");
+    const struct iso_reported *reported = line->briefing->reported;
+    bool serial = is_serial(reported);
+    add_row(line, serial ? reported->own.cts : reported->own.sts, -1, ISO_MARK_READ,
+            brief_text(line->briefing,
+                       serial ? "transaction %B commits" : "transaction %B takes its snapshot"));
+    if (reported->tid_count > 1)
+        add_row(line, reported->moments.other.cts, 0, ISO_MARK_NONE,
+                brief_text(line->briefing, "transaction %O commits, which came before it"));
+    line->briefing->brief->line_title = brief_text(line->briefing, "the session over time");
 }
 
-void brief_draw_line(struct iso_brief *brief, const struct line_parts *parts)
+void brief_draw_line(struct briefing *briefing)
 {
-    struct line line = {.brief = brief, .parts = parts};
-    if (!strcmp(parts->axiom, "EXT"))
+    struct line line = {.briefing = briefing};
+    const struct iso_reported *reported = briefing->reported;
+    if (!strcmp(reported->axiom, "EXT"))
         add_read(&line);
-    else if (!strcmp(parts->axiom, "NOCONFLICT") && parts->of_other.cts)
+    else if (!strcmp(reported->axiom, "NOCONFLICT") && reported->tid_count > 1 &&
+             *reported->moments.other.cts)
         add_conflict(&line);
-    else if (!strcmp(parts->axiom, "SESSION"))
+    else if (!strcmp(reported->axiom, "SESSION"))
         add_session(&line);
-    if (brief->row_count < 2) /* a moment alone is no line */
-        brief->row_count = 0;
+    if (briefing->brief->row_count < 2) /* a moment alone is no line */
+        briefing->brief->row_count = 0;
 }

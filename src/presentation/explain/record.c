@@ -65,9 +65,7 @@ static void put_operation(struct iso_text *text, const struct iso_history *histo
                           uint32_t operation)
 {
     uint8_t kind = history->ops.kind[operation];
-    iso_text_put(text, "{\"t\":\"");
-    iso_text_put(text, letter_of(kind));
-    iso_text_put(text, "\",\"k\":");
+    iso_text_format(text, "{\"t\":\"%s\",\"k\":", letter_of(kind));
     put_atom(text, history, history->keys.atom[history->ops.key[operation]]);
     if (iso_kind_of(history, operation) != ISO_DELETE) {
         iso_text_put(text, ",\"v\":");
@@ -96,16 +94,13 @@ void iso_explain_record(const struct iso_history *history, uint32_t transaction,
         put_stamp(text, history, ",\"sts\":", history->txns.sts[transaction]);
     if (history->txns.flags[transaction] & ISO_HAS_CTS)
         put_stamp(text, history, ",\"cts\":", history->txns.cts[transaction]);
-    iso_text_put(text, statuses[iso_status_of(history, transaction)]);
-    iso_text_put(text, ",\"ops\":[");
+    iso_text_format(text, "%s,\"ops\":[", statuses[iso_status_of(history, transaction)]);
     for (uint32_t o = first; o < first + shown; o++) {
         iso_text_put(text, o > first ? "," : "");
         put_operation(text, history, o);
     }
     iso_text_put(text, "]");
-    if (shown < end - first) {
-        iso_text_put(text, ",\"more\":");
-        iso_text_put_unsigned(text, end - first - shown);
-    }
+    if (shown < end - first)
+        iso_text_format(text, ",\"more\":%u", end - first - shown);
     iso_text_put(text, "}");
 }

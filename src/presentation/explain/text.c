@@ -30,23 +30,13 @@ void iso_explain_headline(const struct iso_claims *claims, struct iso_text *text
                        : found            ? "violated"
                        : doubtful         ? "undecided"
                                           : "no violation");
-    if (claims->level[0]) {
-        iso_text_put(text, " at ");
-        iso_text_put(text, claims->level);
-    }
-    iso_text_put(text, ": ");
-    iso_text_put_unsigned(text, found);
-    iso_text_put(text, found == 1 ? " violation" : " violations");
-    if (doubtful) {
-        iso_text_put(text, ", besides ");
-        iso_text_put_unsigned(text, doubtful);
-        iso_text_put(text, " doubtful");
-    }
-    if (claims->retracted) {
-        iso_text_put(text, ", besides ");
-        iso_text_put_unsigned(text, claims->retracted);
-        iso_text_put(text, " retracted");
-    }
+    if (claims->level[0])
+        iso_text_format(text, " at %s", claims->level);
+    iso_text_format(text, ": %" PRIu64 "%s", found, found == 1 ? " violation" : " violations");
+    if (doubtful)
+        iso_text_format(text, ", besides %" PRIu64 " doubtful", doubtful);
+    if (claims->retracted)
+        iso_text_format(text, ", besides %" PRIu64 " retracted", claims->retracted);
 }
 
 static size_t widest(const struct iso_argument *argument)

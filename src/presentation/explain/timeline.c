@@ -1,5 +1,6 @@
 #include "explain/timeline.h"
 
+#include <inttypes.h>
 #include <assert.h>
 #include <stdio.h>
 #include <string.h>
@@ -218,19 +219,15 @@ static void add_bar(struct building *building, struct iso_party party, uint32_t 
             party.tid ==
             iso_claim_party(building->argument->facts->claims, building->argument->claim, 0)->tid,
         .name = start_text(building)};
-    if (number != ISO_NONE) {
-        iso_text_put(&timeline->text, "T");
-        iso_text_put_unsigned(&timeline->text, number + 1);
-        iso_text_put(&timeline->text, " = ");
-    }
+    if (number != ISO_NONE)
+        iso_text_format(&timeline->text, "T%u = ", number + 1);
     argue_put_atom(&timeline->text, &building->history->atoms, party.tid);
     iso_text_put(&timeline->text, status_words(bar->status));
     bar->is_found = is_known && building->argument->inside_text &&
                     party.transaction == building->argument->inside;
     if (bar->is_found) {
-        iso_text_put(&timeline->text, ", wrote ");
-        iso_text_put(&timeline->text,
-                     iso_argument_text(building->argument, building->argument->inside_text));
+        iso_text_format(&timeline->text, ", wrote %s",
+                        iso_argument_text(building->argument, building->argument->inside_text));
     }
     end_text(building);
     bar->words = start_text(building);
@@ -286,11 +283,8 @@ static void put_name(const struct building *building, const struct iso_argument_
     struct iso_text *text = &building->timeline->text;
     const struct iso_argument *argument = building->argument;
     for (uint32_t i = 0; i < argument->party_count && row->transaction != ISO_NONE; i++)
-        if (argument->parties[i].transaction == row->transaction) {
-            iso_text_put(text, "T");
-            iso_text_put_unsigned(text, i + 1);
-            iso_text_put(text, ": ");
-        }
+        if (argument->parties[i].transaction == row->transaction)
+            iso_text_format(text, "T%u: ", i + 1);
     iso_text_put(text, iso_argument_text(argument, row->point));
     end_text(building);
 }
@@ -299,13 +293,10 @@ static void put_words(const struct building *building, const struct iso_argument
 {
     struct iso_text *text = &building->timeline->text;
     const char *mark = iso_mark_word(row->mark);
-    iso_text_put(text, iso_argument_text(building->argument, row->when_text));
-    iso_text_put(text, ": ");
-    iso_text_put(text, iso_argument_text(building->argument, row->what_text));
-    if (mark) {
-        iso_text_put(text, ", ");
-        iso_text_put(text, mark);
-    }
+    iso_text_format(text, "%s: %s", iso_argument_text(building->argument, row->when_text),
+                    iso_argument_text(building->argument, row->what_text));
+    if (mark)
+        iso_text_format(text, ", %s", mark);
     end_text(building);
 }
 
@@ -371,9 +362,7 @@ static void put_left(struct iso_text *text, uint64_t count, const char *one, con
 {
     if (!count)
         return;
-    iso_text_put(text, "and ");
-    iso_text_put_unsigned(text, count);
-    iso_text_put(text, count == 1 ? one : several);
+    iso_text_format(text, "and %" PRIu64 "%s", count, count == 1 ? one : several);
 }
 
 static void put_note(const struct building *building)

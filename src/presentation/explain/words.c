@@ -1,5 +1,6 @@
 #include "explain/words.h"
 
+#include <inttypes.h>
 #include <string.h>
 
 #include "base/cell_key.h"
@@ -42,11 +43,8 @@ void argue_put_list(struct iso_text *text, const struct iso_atoms *atoms, const 
 {
     uint64_t first = count > LIST_SHOWN ? count - LIST_SHOWN : 0;
     iso_text_put(text, "[");
-    if (first) {
-        iso_text_put(text, "... ");
-        iso_text_put_unsigned(text, first);
-        iso_text_put(text, " more, ");
-    }
+    if (first)
+        iso_text_format(text, "... %" PRIu64 " more, ", first);
     for (uint64_t i = first; i < count; i++) {
         if (i > first)
             iso_text_put(text, ", ");
@@ -69,8 +67,7 @@ bool explain_is_cell(struct iso_json_text key)
     return split(key, &row, &column);
 }
 
-void explain_put_key(struct iso_text *text, struct iso_json_text key,
-                     void (*put)(struct iso_text *text, const char *bytes, size_t length))
+void explain_put_key(struct iso_text *text, struct iso_json_text key)
 {
     struct iso_json_text row, column;
     struct iso_text name = {0};
@@ -78,10 +75,10 @@ void explain_put_key(struct iso_text *text, struct iso_json_text key,
     iso_text_put(text, is_cell ? "column " : "key ");
     if (is_cell) {
         iso_cell_key_decode(&name, column);
-        put(text, name.bytes, name.used);
+        argue_put_text(text, name.bytes, name.used);
         iso_text_put(text, " of row ");
     }
-    put(text, row.at, is_cell ? row.length : key.length);
+    argue_put_text(text, row.at, is_cell ? row.length : key.length);
     iso_text_release(&name);
 }
 
@@ -124,9 +121,9 @@ bool explain_put_difference(struct iso_text *text, const char *expected, size_t 
         equal--;
     if (equal < EARLY)
         return false;
-    iso_text_put(text, "The first ");
-    iso_text_put_unsigned(text, equal);
-    iso_text_put(text, " bytes of the two are equal; behind them the expected one ");
+    iso_text_format(
+        text, "The first %" PRIu64 " bytes of the two are equal; behind them the expected one ",
+        equal);
     put_around(text, expected, expected_length, equal);
     iso_text_put(text, ", the other one ");
     put_around(text, found, found_length, equal);

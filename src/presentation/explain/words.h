@@ -16,11 +16,9 @@ void argue_put_atom(struct iso_text *text, const struct iso_atoms *atoms, iso_at
 void argue_put_list(struct iso_text *text, const struct iso_atoms *atoms, const iso_atom *elements,
                     uint64_t count);
 
-/* Keys by name: "key x", and of a cell (base/cell_key.h) "column balance of row public.acct/7".
- * `put` adds a name. */
+/* Keys by name: "key x", and of a cell (base/cell_key.h) "column balance of row public.acct/7". */
 bool explain_is_cell(struct iso_json_text key);
-void explain_put_key(struct iso_text *text, struct iso_json_text key,
-                     void (*put)(struct iso_text *text, const char *bytes, size_t length));
+void explain_put_key(struct iso_text *text, struct iso_json_text key);
 
 /* Says, as a sentence at the end of `text`, from which byte on the two differ, and how each goes
  * on. False, and says nothing: they are equal, or differ so early that it shows by itself. */

@@ -149,12 +149,11 @@ void iso_report_levels_json(struct iso_output *output, const struct iso_levels_r
     }
     iso_text_format(&text,
                     "},\"transactions\":%" PRIu64 ",\"aborted\":%" PRIu64 ",\"unknown\":%" PRIu64
-                    ",\"operations\":%" PRIu64 ",\"sessions\":%" PRIu64 ",\"keys\":%" PRIu64,
-                    totals.transactions, totals.aborted, totals.unknown, totals.operations,
-                    totals.sessions, totals.keys);
-    iso_text_format(&text,
+                    ",\"operations\":%" PRIu64 ",\"sessions\":%" PRIu64 ",\"keys\":%" PRIu64
                     ",\"seconds\":{\"load\":%.3f,\"total\":%.3f},\"peak_rss_bytes\":%" PRIu64 "}\n",
-                    report->seconds_load, report->seconds_total, peak_rss_bytes);
+                    totals.transactions, totals.aborted, totals.unknown, totals.operations,
+                    totals.sessions, totals.keys, report->seconds_load, report->seconds_total,
+                    peak_rss_bytes);
     report_write(output, &text);
     iso_text_release(&text);
 }

@@ -9,7 +9,6 @@ void report_put_lines(const struct iso_argument *argument, struct iso_text *text
         iso_argument_put_party(argument, i, text);
         iso_text_put(text, "\n");
     }
-    for (uint32_t i = 0; i < argument->step_count; i++) {
+    for (uint32_t i = 0; i < argument->step_count; i++)
         iso_text_format(text, "- %s\n", iso_argument_text(argument, argument->steps[i]));
-    }
 }

@@ -121,10 +121,10 @@ static void put_result(const struct iso_argument *argument, struct iso_text *tex
     report_put_lines(argument, &lines);
     iso_text_put(text, "{\"ruleId\":");
     put_string(text, id);
-    iso_text_format(text, ",\"ruleIndex\":%" PRIu64,
-                    index_of(argument->facts->claims, claim->wrong));
-    iso_text_put(text, claim->is_tentative ? ",\"level\":\"warning\",\"message\":{\"text\":"
-                                           : ",\"level\":\"error\",\"message\":{\"text\":");
+    iso_text_format(text, ",\"ruleIndex\":%" PRIu64 "%s",
+                    index_of(argument->facts->claims, claim->wrong),
+                    claim->is_tentative ? ",\"level\":\"warning\",\"message\":{\"text\":"
+                                        : ",\"level\":\"error\",\"message\":{\"text\":");
     iso_text_put_string(text, lines.bytes, lines.used - 1);
     iso_text_put(text, "}");
     put_locations(argument, text);

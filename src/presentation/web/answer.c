@@ -181,8 +181,7 @@ static void put_status(const struct iso_web_state *state, uint64_t now,
     put_text_or_null(&answer->body, obstacle);
     iso_text_put(&answer->body, ",\"waiting\":");
     put_text_or_null(&answer->body, state->waiting);
-    iso_text_put(&answer->body, ",\"waits\":");
-    iso_text_put(&answer->body, *state->waits ? state->waits : "[]");
+    iso_text_format(&answer->body, ",\"waits\":%s", *state->waits ? state->waits : "[]");
     put_notes(&answer->body, state->notes);
     iso_text_put(&answer->body, is_live(state, now) ? ",\"live\":true" : ",\"live\":false");
     put_number(&answer->body, "now", now);

@@ -321,9 +321,8 @@ static void make(struct prove_bits *bits, uint32_t number)
     }
     bits->width[number] = width;
     bits->first[number] = bits->literals.count + 1;
-    for (uint32_t i = 0; i < width; i++) {
+    for (uint32_t i = 0; i < width; i++)
         ISO_APPEND(bits->literals, out[i]);
-    }
 }
 
 /* A variable stays within its range, which need not end at a power of two. */

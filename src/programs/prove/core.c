@@ -558,9 +558,8 @@ static void read_session(struct prove_core *core)
         return;
     while (session < core->sessions.count && strcmp(core->sessions.list[session], name))
         session++;
-    if (session == core->sessions.count) {
+    if (session == core->sessions.count)
         ISO_APPEND(core->sessions, iso_copy_text(name, strlen(name)));
-    }
     read_calls(core, session);
 }
 

@@ -140,9 +140,8 @@ static void warn_outside(struct prover *prover, struct prove_system *system,
             for (uint32_t j = 0; j < result->warnings.count; j++)
                 known = known || (strlen(result->warnings.list[j]) == text.used &&
                                   !memcmp(result->warnings.list[j], text.bytes, text.used));
-            if (!known) {
+            if (!known)
                 ISO_APPEND(result->warnings, iso_copy_text(text.bytes, text.used));
-            }
             iso_text_release(&text);
         }
         prove_question_release(&question);

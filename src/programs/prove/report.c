@@ -77,8 +77,7 @@ void iso_prove_put_accesses(const struct iso_prove_execution *execution,
         }
         if ((!read && !write) || again || iso_prove_table_of(program, event->cell)->hidden)
             continue;
-        iso_text_put(text, before);
-        iso_text_put(text, read ? "reads " : "writes ");
+        iso_text_format(text, "%s%s", before, read ? "reads " : "writes ");
         iso_prove_put_column(program, text, event->cell, event->column);
         iso_text_format(text, " = %lld", (long long)event->value);
         if (read && event->from != ISO_NONE && event->from != event->instance)

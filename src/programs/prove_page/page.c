@@ -337,9 +337,10 @@ static void put_violation(struct page *page, const struct iso_prove_execution *e
                           bool is_first)
 {
     const char *name = iso_prove_level_name(execution->level);
-    iso_text_format(page->text, "<details class=\"violation\" data-kind=\"%s\"%s>\n", name,
-                    is_first ? " open" : "");
-    iso_text_format(page->text, "<summary><span class=\"kind\">%s</span>", name);
+    iso_text_format(
+        page->text,
+        "<details class=\"violation\" data-kind=\"%s\"%s>\n<summary><span class=\"kind\">%s</span>",
+        name, is_first ? " open" : "", name);
     iso_prove_put_rule(execution, &page->words);
     put_words(page, "", " is broken</summary>\n");
     iso_prove_put_rule_location(execution, &page->words);
@@ -389,8 +390,7 @@ void iso_prove_put_page(const struct iso_prove_program *program,
     struct page page = {.program = program, .result = result, .text = text};
     const char *rest = iso_frame_begin(text);
     bool is_first = true;
-    iso_text_put(&page.words, program->file);
-    iso_text_put(&page.words, ", ");
+    iso_text_format(&page.words, "%s, ", program->file);
     iso_prove_put_scope(program, &page.words);
     put_words(&page,
               "<h1>Isochron: ", "</h1>\n<p class=\"dim\">Isochron " ISO_VERSION ", prove</p>\n");
