@@ -15,13 +15,15 @@ WITH RECURSIVE s(oid, root) AS (
     JOIN pg_catalog.pg_class p ON p.oid = i.inhrelid AND p.relispartition)
 
 -- Their rows in the catalogs, each as a letter, its place and its xmin; of pg_class what matters of
--- it, as TRUNCATE and the like write that, too. And, of relation 0, what is no relation's; the
+-- it, as TRUNCATE and the like write that, too, and its xmin where policies may be switched on and
+-- off. And, of relation 0, what is no relation's; the
 -- rules of views among it, as one view may be made of another.
 == ROWS
 (SELECT s.root AS relation, pg_catalog.concat_ws('.', 'c', p.oid, relnamespace, relkind, relname,
     relhassubclass, relhasrules, relhastriggers, relrowsecurity, relispartition, relpersistence,
-    relreplident) AS t
+    relreplident, CASE WHEN l.polrelid IS NOT NULL THEN p.xmin END) AS t
     FROM s JOIN pg_catalog.pg_class p ON p.oid = s.oid
+    LEFT JOIN (SELECT DISTINCT polrelid FROM pg_catalog.pg_policy) l ON l.polrelid = p.oid
 UNION ALL SELECT s.root, 'a' || x.attnum || '.' || x.xmin
     FROM s JOIN pg_catalog.pg_attribute x ON x.attrelid = s.oid AND x.attnum > 0
 UNION ALL SELECT s.root, 'i' || x.indexrelid || '.' || x.xmin
