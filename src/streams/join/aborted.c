@@ -96,6 +96,7 @@ static void undo(struct iso_join *join, struct join_identity identity)
     }
     struct join_transaction *transaction = &join->open.list[number];
     join->stats.aborted_in_log += transaction->rows.count > 0;
+    join_extent_interrupt(join, from);
     for (uint32_t i = 0, r = transaction->rows.first; i < transaction->rows.count;
          /* what was delivered last says nothing of what is there */
          i++, r = join->rows.list[r].next)

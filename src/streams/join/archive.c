@@ -213,13 +213,14 @@ void iso_join_archive(struct iso_archive *archive, struct iso_join *join)
     archive_dedup(archive, &join->dedup);
     archive_positions(archive, &join->positions);
     iso_history_archive(archive, &join->extent.reached);
-    ISO_ARCHIVE_VALUE(archive, join->extent.delivered);
     iso_stairs_archive(archive, &join->extent.over);
     ISO_ARCHIVE_VALUE(archive, join->extent.latest);
-    ISO_ARCHIVE_VALUE(archive, join->extent.floor);
+    ISO_ARCHIVE_VALUE(archive, join->extent.first);
     ISO_ARCHIVE_VALUE(archive, join->extent.sure);
     ISO_ARCHIVE_ANY(archive, "channels", ISO_ARCHIVE_HEAP, join->extent.channels,
                     join->extent.channel_count, join->extent.channel_capacity);
+    ISO_ARCHIVE_ANY(archive, "partial", ISO_ARCHIVE_HEAP, join->extent.partial,
+                    join->extent.partial_count, join->extent.partial_capacity);
     archive_map(archive, "by_channel", &join->extent.by_channel);
     ISO_ARCHIVE_AS(archive, "join->lacks", join->counters.lacks);
 }

@@ -49,7 +49,7 @@ bool iso_join_commit(const struct iso_join *join, uint64_t cts, struct iso_join_
 {
     const struct join_positions *positions = &join->positions;
     uint64_t newest = number_of(positions->position);
-    if (!positions->names.list || cts <= ISO_JOIN_START || cts <= positions->base ||
+    if (!positions->names.list || cts <= (positions->base | ISO_JOIN_START) ||
         cts > positions->position || (cts - ISO_JOIN_START) % 2 ||
         newest - number_of(cts) >= JOIN_COMMIT_NAMES)
         return false;

@@ -4,15 +4,18 @@
  * A change stream is delivered in the order of its commits, so what is whole is a *position*, by
  * each source's own measure:
  *
- *     PostgreSQL    a snapshot: the largest that a delivered transaction had. What it saw committed
- *                   stands in the log before that transaction, so it was delivered before; what it
- *                   saw end without that is no commit of this stream: it aborted, is another
- *                   database's, or touched no table that is covered. That a snapshot does not see a
- *                   delivered transaction, even that it ends before its xid, proves less: a
- *                   transaction stands in the log before others see it, and one that commits
- *                   meanwhile may be seen first. But none lasts longer than the grace: where the
- *                   END of one arrived that committed so much later, the snapshot was taken before
- *                   that, and what it saw stands before it
+ *     PostgreSQL    a snapshot: what those saw end together that delivered transactions had. What
+ *                   one of them saw committed stands in the log before that transaction, so it was
+ *                   delivered before; what it saw end without that is no commit of this stream: it
+ *                   aborted, is another database's, or touched no table that is covered. That a
+ *                   snapshot does not see a delivered transaction, even that it ends before its
+ *                   xid, proves less: a transaction stands in the log before others see it, and one
+ *                   that commits meanwhile may be seen first. But none lasts longer than the grace:
+ *                   where the END of one arrived that committed so much later, the snapshot was
+ *                   taken before that, and what it saw stands before it. Until a snapshot is
+ *                   reached, what had ended when the first client looked is behind the extent for
+ *                   those that do not see a commit which arrived; for others it proves nothing how
+ *                   small an xid is
  *     binlog        a place in the log: that of the last END, or, without ENDs, what all partitions
  *                   have passed
  *     in-band       a record's timestamp: the largest whose transaction came whole
@@ -73,7 +76,7 @@ struct join_missing {
     bool wrote; /* its record says so, or rows of it came; else it may have */
 };
 
-/* A commit of which, without ENDs, more rows may be on their way. */
+/* A commit of which, without END, more rows may be on their way. */
 struct join_partial {
     uint64_t cts, position; /* as it was counted; in the log */
 };
@@ -93,14 +96,13 @@ struct join_extent {
     uint32_t channel_count, channel_capacity;
     struct join_map by_channel;
     struct iso_history reached; /* PostgreSQL: at most one snapshot */
-    uint64_t delivered;         /* the largest xid of a transaction that was delivered */
     struct iso_stairs over;     /* the largest xid whose END arrived, by times of commits; reached:
                                    that is surely over, as others committed later than the grace */
     uint64_t latest;            /* the latest of these times */
-    uint64_t floor;             /* xids below it had ended before the stream began; 0: not known */
+    uint64_t first;             /* xmin of the first client's snapshot; 0: there is none */
     struct join_missing *missing; /* when closed, by xid */
     uint32_t missing_count, missing_capacity;
-    struct join_partial *partial; /* PostgreSQL, when closed */
+    struct join_partial *partial; /* PostgreSQL: when closed; a binlog's: without END */
     uint32_t partial_count, partial_capacity;
 };
 
@@ -120,6 +122,14 @@ void join_extent_misplace(struct iso_join *join, const struct join_transaction *
 /* PostgreSQL: the transaction got its place; `record` is its client's, or ISO_NONE. */
 void join_extent_place(struct iso_join *join, const struct join_transaction *transaction,
                        uint32_t record, uint64_t cts);
+
+/* PostgreSQL: a snapshot got its place. Without ENDs, who reads there or later is sure of a key
+ * whose partition has gone on to a commit that it does not see. */
+void join_extent_look(struct iso_join *join, uint64_t sts);
+
+/* A binlog's transaction has no END, and the log goes on: of each partition that has not, more of
+ * its rows may be on their way. */
+void join_extent_interrupt(struct iso_join *join, uint64_t position);
 
 /* Nothing more arrives, and nothing at or below the timestamp is missing: TiCDC. */
 void join_extent_close_at(struct iso_join *join, uint64_t whole);
@@ -141,18 +151,14 @@ bool join_extent_is_sure(const struct iso_join *join, uint32_t key, uint64_t pos
 /* A client's snapshot arrives. */
 void join_extent_note(struct iso_join *join, const struct iso_snapshot *snapshot);
 
-/* A transaction of the stream was delivered, up to its commit; `record` is what its client said, or
- * ISO_NONE. */
-void join_extent_deliver(struct iso_join *join, uint64_t xid, uint32_t record);
+/* The record's transaction was delivered, up to its commit. */
+void join_extent_deliver(struct iso_join *join, uint32_t record);
 
 /* END of a transaction arrived, and says when it committed, in milliseconds; 0: it does not. */
 void join_extent_note_end(struct iso_join *join, uint64_t xid, uint64_t committed);
 
 /* Goes through the snapshots that wait; returns up to which xid everything has an outcome. */
 uint64_t join_extent_whole_below(struct iso_join *join);
-
-/* Whether the xid has an outcome, and a commit of it was delivered. */
-bool join_extent_has(const struct iso_join *join, uint64_t xid);
 
 /* Nothing more arrives. Records that are missing, or rest on something that is, get
  * JOIN_RECORD_BEYOND. */

@@ -163,6 +163,8 @@ void join_place_forget(struct iso_join *join, uint32_t record); /* it aborted */
 bool join_may_write(const struct iso_join *join,
                     const struct join_record *record); /* what is covered */
 bool join_has_commit(const struct iso_join *join, uint64_t xid);
+/* Whether a commit arrived that the snapshot of a record that is kept does not see. */
+bool join_came_behind(const struct iso_join *join, const struct iso_snapshot *snapshot);
 const struct iso_snapshot *join_snapshot_of(const struct iso_join *join,
                                             const struct join_link *link);
 uint64_t join_xid_of(const struct iso_join *join, uint64_t low);

@@ -6,6 +6,8 @@
 #include "history/gtid.h"
 #include "join/join_private.h"
 
+enum { PARTIAL_MOST = 1 << 12 }; /* interrupted: the oldest goes */
+
 void join_extent_init(struct join_extent *extent)
 {
     iso_history_init(&extent->reached);
@@ -101,12 +103,18 @@ static bool goes_by_partitions(const struct iso_join *join)
            !join->source.expects_ends && !join->source.in_band;
 }
 
+/* How far the key's own partition has come in the log. */
+static uint64_t passed_by(const struct iso_join *join, uint32_t key)
+{
+    return key != ISO_NONE && join->keys.list[key].was_changed
+               ? join->partitions.list[join->keys.list[key].partition].reached
+               : join_all_have_passed(join);
+}
+
 static uint64_t sure_of(const struct iso_join *join, uint32_t key)
 {
     if (goes_by_partitions(join))
-        return key != ISO_NONE && join->keys.list[key].was_changed
-                   ? join->partitions.list[join->keys.list[key].partition].reached
-                   : join_all_have_passed(join);
+        return passed_by(join, key);
     if (!has_channels(join))
         return join->extent.sure;
     uint32_t channel = key == ISO_NONE ? 0 : join->keys.list[key].channel;
@@ -123,6 +131,14 @@ static bool is_misplaced(const struct iso_join *join, uint32_t key)
                                join->tables.list[join->keys.list[key].of_table].is_misplaced);
 }
 
+static void add_partial(struct join_extent *extent, uint64_t cts, uint64_t position)
+{
+    if (extent->partial_count && extent->partial[extent->partial_count - 1].position == position)
+        return;
+    ISO_GROW(extent->partial, extent->partial_count, extent->partial_capacity);
+    extent->partial[extent->partial_count++] = (struct join_partial){cts, position};
+}
+
 void join_extent_place(struct iso_join *join, const struct join_transaction *transaction,
                        uint32_t record, uint64_t cts)
 {
@@ -132,15 +148,37 @@ void join_extent_place(struct iso_join *join, const struct join_transaction *tra
         return;
     if (record != ISO_NONE) /* it may have read its own */
         join_emit_beyond(join, join->records.list[record].tid);
-    ISO_GROW(extent->partial, extent->partial_count, extent->partial_capacity);
-    extent->partial[extent->partial_count++] = (struct join_partial){cts, transaction->position};
+    add_partial(extent, cts, transaction->position);
+}
+
+void join_extent_look(struct iso_join *join, uint64_t sts)
+{
+    const struct join_positions *positions = &join->positions;
+    struct join_extent *extent = &join->extent;
+    uint32_t at = positions->commit_first;
+    while (at < positions->commit_count && positions->commits[at].transaction == ISO_NONE)
+        at++;
+    if (extent->closed && at < positions->commit_count)
+        add_partial(extent, sts, positions->commits[at].position - 1);
+}
+
+void join_extent_interrupt(struct iso_join *join, uint64_t position)
+{
+    struct join_extent *extent = &join->extent;
+    uint64_t passed = join_all_have_passed(join);
+    uint32_t kept = 0;
+    for (uint32_t i = extent->partial_count == PARTIAL_MOST; i < extent->partial_count; i++)
+        if (extent->partial[i].position > passed)
+            extent->partial[kept++] = extent->partial[i];
+    extent->partial_count = kept;
+    add_partial(extent, position, position);
 }
 
 /* Whether no commit up to the position may lack a row of the key. */
 static bool is_whole_at(const struct iso_join *join, uint32_t key, uint64_t position)
 {
     const struct join_extent *extent = &join->extent;
-    uint64_t sure = extent->partial_count ? sure_of(join, key) : UINT64_MAX;
+    uint64_t sure = extent->partial_count ? passed_by(join, key) : UINT64_MAX;
     bool whole = true;
     for (uint32_t i = 0; i < extent->partial_count && whole; i++)
         whole = extent->partial[i].cts > position || extent->partial[i].position <= sure;
@@ -151,9 +189,9 @@ bool join_extent_is_sure(const struct iso_join *join, uint32_t key, uint64_t pos
 {
     if (is_misplaced(join, key))
         return false;
-    if (join->positions.active)
-        return is_whole_at(join, key, position);
-    return !join->extent.closed || position <= sure_of(join, key);
+    bool by_place = !join->positions.active;
+    return (by_place && !join->extent.closed) ||
+           (is_whole_at(join, key, position) && (!by_place || position <= sure_of(join, key)));
 }
 
 /* ---- the end ---- */

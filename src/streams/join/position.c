@@ -132,9 +132,8 @@ static void start_counting(struct iso_join *join)
             join_map_put(&positions->placed, placed_key(join_xid_of(join, known.slots[i].number)),
                          JOIN_AT_LSN);
     join_map_release(&known);
-    positions->base |= ISO_JOIN_START;
-    positions->position = positions->base;
-    join_commit_names_start(&positions->names, positions->base);
+    positions->position = positions->base | ISO_JOIN_START;
+    join_commit_names_start(&positions->names, positions->position);
     for (uint32_t i = join->open.oldest; i != ISO_NONE; i = join->open.list[i].newer)
         if (!join_is_counted(join, &join->open.list[i]))
             join_note_uncounted(join, &join->open.list[i]);
@@ -248,9 +247,9 @@ void join_place_commit(struct iso_join *join, uint32_t number, uint32_t transact
         if (!has_snapshot || !join_may_write(join, record))
             record->unplaced++;
     }
-    if (transaction != ISO_NONE &&
+    if (number != ISO_NONE && transaction != ISO_NONE &&
         join->open.list[transaction].flags & (JOIN_COMPLETE | JOIN_ENDED))
-        join_extent_deliver(join, commit.xid, number);
+        join_extent_deliver(join, number);
     insert_commit(positions, &commit);
 }
 
@@ -476,6 +475,7 @@ static void place_link(struct iso_join *join, const struct join_link *link, bool
         report_snapshot_order(join, link);
     else
         place_commits(join, join_snapshot_of(join, link)); /* which may move `kept` */
+    join_extent_look(join, positions->position + 1);
     const struct iso_snapshot *snapshot = join_snapshot_of(join, link);
     if (link->operation == ISO_NONE) {
         kept->txns.sts[record->kept] = record->sts = positions->position + 1;
@@ -666,6 +666,24 @@ static bool has_rows(const struct join_positions *positions, uint64_t xid)
     uint32_t at = xid ? commits_below(positions, xid) : positions->commit_count;
     return at < positions->commit_count && positions->commits[at].xid == xid &&
            positions->commits[at].transaction != ISO_NONE;
+}
+
+static bool was_delivered(const struct iso_join *join, const struct join_commit *commit)
+{
+    return commit->transaction != ISO_NONE &&
+           (join->extent.closed || /* each key as far as its partition */
+            join->open.list[commit->transaction].flags & (JOIN_COMPLETE | JOIN_ENDED));
+}
+
+bool join_came_behind(const struct iso_join *join, const struct iso_snapshot *snapshot)
+{
+    const struct join_positions *positions = &join->positions;
+    bool any = false;
+    for (uint32_t i = commits_below(positions, snapshot->xmin); i < positions->commit_count && !any;
+         i++)
+        any = was_delivered(join, &positions->commits[i]) &&
+              !iso_snapshot_sees(&join->records.kept, snapshot, positions->commits[i].xid);
+    return any;
 }
 
 /* At the end, links in the order of the chain: who may rest on what did not come, and of whom

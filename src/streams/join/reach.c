@@ -3,6 +3,7 @@
 
 #include <assert.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/memory.h"
 #include "history/snapshot.h"
@@ -17,23 +18,37 @@ static const struct iso_snapshot *reached(const struct join_extent *extent)
     return extent->reached.snapshots.count ? extent->reached.snapshots.list : NULL;
 }
 
-/* Snapshots form a chain: a larger one contains the others. */
+/* What the snapshot of any transaction that was delivered saw end, has. Of a chain the larger one
+ * contains the other; where two contradict each other, each proves what it saw. */
 static void reach(struct join_extent *extent, const struct iso_history *of,
                   const struct iso_snapshot *snapshot)
 {
-    const struct iso_snapshot *before = reached(extent);
-    if (before && (snapshot->xmin < before->xmin || snapshot->xmax < before->xmax))
+    struct iso_history *all = &extent->reached;
+    if (reached(extent) && reached(extent)->xmin >= snapshot->xmax)
         return;
-    extent->reached.snapshots.count = 0;
-    extent->reached.snapshots.xip_count = 0;
-    iso_snapshot_copy(&extent->reached, of, (uint32_t)(snapshot - of->snapshots.list));
+    uint32_t added = iso_snapshot_copy(all, of, (uint32_t)(snapshot - of->snapshots.list)),
+             larger = all->snapshots.list[added].xmax > all->snapshots.list[0].xmax ? added : 0;
+    struct iso_snapshot both = all->snapshots.list[larger];
+    uint64_t *xips = all->snapshots.xips + both.first_xip;
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < both.xip_count; i++)
+        if (!added || !iso_snapshot_sees(all, &all->snapshots.list[added - larger], xips[i]))
+            xips[count++] = xips[i];
+    both.xmin = count ? xips[0] : both.xmax;
+    if (count)
+        memmove(all->snapshots.xips, xips, count * sizeof *xips);
+    both.first_xip = 0;
+    both.xip_count = count;
+    all->snapshots.xip_count = count;
+    all->snapshots.list[0] = both;
+    all->snapshots.count = 1;
 }
 
 void join_extent_note(struct iso_join *join, const struct iso_snapshot *snapshot)
 {
     struct join_extent *extent = &join->extent;
-    extent->floor =
-        extent->floor && extent->floor < snapshot->xmin ? extent->floor : snapshot->xmin;
+    extent->first =
+        extent->first && extent->first < snapshot->xmin ? extent->first : snapshot->xmin;
 }
 
 void join_extent_note_end(struct iso_join *join, uint64_t xid, uint64_t committed)
@@ -48,12 +63,11 @@ void join_extent_note_end(struct iso_join *join, uint64_t xid, uint64_t committe
         iso_stairs_reach(&extent->over, extent->latest - grace - 1);
 }
 
-void join_extent_deliver(struct iso_join *join, uint64_t xid, uint32_t number)
+void join_extent_deliver(struct iso_join *join, uint32_t number)
 {
-    assert(number == ISO_NONE || number < join->records.count);
+    assert(number < join->records.count);
     const struct iso_history *kept = &join->records.kept;
-    join->extent.delivered = xid > join->extent.delivered ? xid : join->extent.delivered;
-    if (number == ISO_NONE || !(join->records.list[number].flags & JOIN_RECORD_PLACED))
+    if (!(join->records.list[number].flags & JOIN_RECORD_PLACED))
         return;
     uint32_t t = join->records.list[number].kept;
     reach(&join->extent, kept, &kept->snapshots.list[kept->txns.snapshot[t]]);
@@ -81,25 +95,11 @@ uint64_t join_extent_whole_below(struct iso_join *join)
     return reached(&join->extent) ? reached(&join->extent)->xmin : 0;
 }
 
-/* Below it everything had ended when the first client looked. Where no transaction came whole
- * behind the connector's first snapshot, what changed since that was read is missing, too. */
-static uint64_t floor_of(const struct iso_join *join)
-{
-    bool is_read = join->start.snapshots && !join->extent.delivered;
-    uint64_t read = !is_read ? UINT64_MAX : join->start.xid ? join->start.xid + 1 : 0;
-    return read < join->extent.floor ? read : join->extent.floor;
-}
-
 static bool has_ended(const struct iso_join *join, uint64_t xid)
 {
     const struct join_extent *extent = &join->extent;
     const struct iso_snapshot *snapshot = reached(extent);
-    return xid < floor_of(join) || (snapshot && iso_snapshot_sees(&extent->reached, snapshot, xid));
-}
-
-bool join_extent_has(const struct iso_join *join, uint64_t xid)
-{
-    return has_ended(join, xid);
+    return snapshot && iso_snapshot_sees(&extent->reached, snapshot, xid);
 }
 
 /* ---- the end ---- */
@@ -183,7 +183,9 @@ static bool has_outcome(const struct iso_join *join, uint64_t xid)
 enum join_reach join_extent_reach(const struct iso_join *join, const struct iso_snapshot *snapshot)
 {
     const struct iso_snapshot *before = reached(&join->extent);
-    uint64_t floor = floor_of(join), xid = before && before->xmin > floor ? before->xmin : floor;
+    uint64_t xid = before                             ? before->xmin
+                   : join_came_behind(join, snapshot) ? join->extent.first
+                                                      : 1;
     enum join_reach reach = reach_missing(join, snapshot);
     if (reach != JOIN_WITHIN)
         return reach;

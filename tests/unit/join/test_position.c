@@ -293,7 +293,7 @@ static void snapshots_of_operations_are_their_times(void **state)
                       "{'t':'r','k':'t/1','v':1,'snapshot':'701:701:'}]}");
     deliver(&bench, 700, 10, 20, "t/1", "1");
     END(&bench);
-    STEPS(&bench, "add cdc:700[,3]{w:t/1=1} add 1[2,]{r:t/1=-,r:t/1=1}");
+    STEPS(&bench, "beyond 1 add cdc:700[,3]{w:t/1=1} add 1[2,]{r:t/1=-,r:t/1=1}");
     join_bench_close(&bench);
 }
 
@@ -616,7 +616,7 @@ static void unknown_reader_leaves_no_place_behind(void **state)
                       "{'tid':2,'sid':2,'snapshot':'701:701:','ops':[{'t':'r','k':'t/1','v':1}]}");
     deliver(&bench, 700, 10, 20, "t/1", "1");
     END(&bench);
-    STEPS(&bench, "add aborted 1[,]{r:t/1=1} add cdc:700[,3]{w:t/1=1} add 2[4,]{r:t/1=1}");
+    STEPS(&bench, "add aborted 1[,]{r:t/1=1} beyond 2 add cdc:700[,3]{w:t/1=1} add 2[4,]{r:t/1=1}");
     join_bench_close(&bench);
 }
 
@@ -661,7 +661,7 @@ static void undelivered_transaction_waits_beyond_the_extent(void **state)
     join_bench_record(
         &bench, "{'tid':3,'sid':2,'snapshot':'700:701:700','ops':[{'t':'r','k':'t/1','v':0}]}");
     END(&bench);
-    STEPS(&bench, "add 3[2,]{r:t/1=0}");
+    STEPS(&bench, "beyond 3 add 3[2,]{r:t/1=0}");
     assert_int_equal(stats_of(&bench).waiting_records, 2);
     join_bench_close(&bench);
 }
