@@ -386,6 +386,8 @@ void iso_join_end(struct iso_join *join, uint64_t now)
         next = join->open.list[i].newer;
         if (!join_extent_is_beyond(join, &join->open.list[i]))
             join_finish(join, i, JOIN_ROWS_FINAL | JOIN_RECORDS_FINAL);
+        else /* it waits, and empties tables for who came before it */
+            join_emit_altered(join, &join->open.list[i], UINT64_MAX);
     }
     join_place(join, true);
     for (uint32_t i = join->records.oldest, next; i != ISO_NONE; i = next) {
