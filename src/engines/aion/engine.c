@@ -96,10 +96,8 @@ void iso_aion_free(struct iso_aion *engine)
     aion_values_release(&engine->values);
     aion_pool_release(&engine->sessions.pool);
     aion_sessions_release(&engine->sessions);
-    iso_column_free(engine->sessions.members.list,
-                    engine->sessions.members.capacity * sizeof *engine->sessions.members.list);
-    iso_column_free(engine->sessions.members.free,
-                    engine->sessions.members.capacity * sizeof *engine->sessions.members.free);
+    ISO_FREE_COLUMN(engine->sessions.members.list, engine->sessions.members.capacity);
+    ISO_FREE_COLUMN(engine->sessions.members.free, engine->sessions.members.capacity);
     ISO_FREE_ALL(engine->accesses.list, engine->accesses.slots, engine->ties.list,
                  engine->time.arrivals.ring, engine);
 }

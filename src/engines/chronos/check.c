@@ -143,7 +143,7 @@ static struct chronos_shard open_shard(struct chronos *check, unsigned index)
 static void close_shard(struct chronos_shard *shard)
 {
     chronos_extras_release(shard);
-    iso_column_free(shard->suspects, shard->suspect_capacity * sizeof *shard->suspects);
+    ISO_FREE_COLUMN(shard->suspects, shard->suspect_capacity);
     ISO_FREE_ALL(shard->picked, shard->sorted);
 }
 

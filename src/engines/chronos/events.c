@@ -24,8 +24,8 @@ static bool has_commit(uint8_t flags)
 
 static void release_radix(struct iso_radix buffer, uint32_t capacity)
 {
-    iso_column_free(buffer.keys, capacity * sizeof *buffer.keys);
-    iso_column_free(buffer.payloads, capacity * sizeof *buffer.payloads);
+    ISO_FREE_COLUMN(buffer.keys, capacity);
+    ISO_FREE_COLUMN(buffer.payloads, capacity);
 }
 
 static struct iso_radix acquire_radix(uint32_t capacity)

@@ -16,8 +16,7 @@
 
 void chronos_add_suspect(struct chronos_shard *shard, const struct chronos_suspect *suspect)
 {
-    ISO_GROW_COLUMN(shard->suspects, shard->suspect_count, shard->suspect_capacity);
-    shard->suspects[shard->suspect_count++] = *suspect;
+    ISO_PUSH_COLUMN(shard->suspects, shard->suspect_count, shard->suspect_capacity, *suspect);
 }
 
 /* ---- what both registers and lists ask ---- */

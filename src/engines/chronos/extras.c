@@ -12,8 +12,8 @@ void chronos_defer(struct chronos_shard *shard, uint32_t transaction, uint32_t o
 {
     assert(operation < shard->history->ops.count);
     assert(transaction < shard->history->txns.count);
-    ISO_GROW_COLUMN(shard->extras, shard->extra_count, shard->extra_capacity);
-    shard->extras[shard->extra_count++] = (struct chronos_extra){transaction, operation, prefix};
+    ISO_PUSH_COLUMN(shard->extras, shard->extra_count, shard->extra_capacity,
+                    (struct chronos_extra){transaction, operation, prefix});
 }
 
 static void sort_extras(struct chronos_shard *shard)
@@ -47,6 +47,6 @@ void chronos_extras_collect(struct chronos_shard *shard)
 
 void chronos_extras_release(struct chronos_shard *shard)
 {
-    iso_column_free(shard->extras, shard->extra_capacity * sizeof *shard->extras);
+    ISO_FREE_COLUMN(shard->extras, shard->extra_capacity);
     ISO_FREE_ALL(shard->extra_time, shard->extra_order);
 }

@@ -553,5 +553,5 @@ void chronos_judge_guarantees(struct chronos_shard *shard)
     }
     ISO_FREE_ALL(knowing.run, knowing.number, knowing.limit, knowing.first_source, knowing.last,
                  knowing.order, knowing.rows, knowing.by_run);
-    iso_column_free(knowing.sources, knowing.source_capacity * sizeof *knowing.sources);
+    ISO_FREE_COLUMN(knowing.sources, knowing.source_capacity);
 }

@@ -6,20 +6,6 @@
 
 enum { CACHE_LINE = 64 };
 
-static void init_initial(struct chronos *check)
-{
-    const struct iso_history *history = check->history;
-    if (!history->initial.count)
-        return;
-    check->initial = iso_allocate(((size_t)history->keys.count + 1) * sizeof *check->initial);
-    for (uint32_t key = 0; key < history->keys.count; key++)
-        check->initial[key] = history->initial.other_value;
-    for (uint32_t i = 0; i < history->initial.count; i++) {
-        if (!history->initial.is_append[i])
-            check->initial[history->initial.key[i]] = history->initial.value[i];
-    }
-}
-
 iso_atom chronos_initial_value(const struct chronos *check, uint32_t key)
 {
     assert(key < check->history->keys.count);
@@ -62,7 +48,8 @@ void chronos_keys_init(struct chronos *check)
 {
     const struct iso_history *history = check->history;
     check->keys = chronos_keys_allocate(history->keys.count, &check->keys_memory);
-    init_initial(check);
+    if (history->initial.count)
+        check->initial = iso_history_initial_values(history, false);
     init_lists(check);
     for (uint32_t key = 0; key < history->keys.count; key++) {
         bool list = iso_key_is_list(history, key);

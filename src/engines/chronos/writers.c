@@ -52,8 +52,7 @@ static enum writer_class class_of(uint8_t status, bool is_final)
 
 static void add_writer(struct occurrences *found, struct occurrence occurrence)
 {
-    ISO_GROW_COLUMN(found->items, found->count, found->capacity);
-    found->items[found->count++] = occurrence;
+    ISO_PUSH_COLUMN(found->items, found->count, found->capacity, occurrence);
 }
 
 /* All appends of a transaction are final; of its writes of a key, those of the last value. */
@@ -175,7 +174,7 @@ void writers_find(struct writers *writers, struct chronos_shard *shard)
     for (uint32_t t = 0; t < writers->history->txns.count; t++)
         find_in_transaction(writers, &found, shard->sorted, t);
     group_occurrences(writers, &found);
-    iso_column_free(found.items, found.capacity * sizeof *found.items);
+    ISO_FREE_COLUMN(found.items, found.capacity);
     for (size_t slot = 0; writers->pairs.slots && slot <= writers->pairs.mask; slot++) {
         const struct iso_number_slot *pair = &writers->pairs.slots[slot];
         if (pair->value)

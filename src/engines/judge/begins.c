@@ -110,7 +110,7 @@ static bool has_lists(const struct iso_history *history)
 static void add_initial(struct begins *begins)
 {
     const struct iso_history *history = begins->history;
-    uint32_t *initial = iso_history_initial_values(history);
+    uint32_t *initial = iso_history_initial_values(history, true);
     for (uint32_t key = 0; key < history->keys.count; key++)
         add_version(begins, key, initial[key], ISO_NONE);
     iso_free(initial);

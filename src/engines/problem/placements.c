@@ -31,8 +31,7 @@ void placements_add(struct problem *problem, struct placement placement)
     assert(list->start <= placement.at && placement.at < placement.end &&
            placement.end <= list->length);
     assert(list->first == list->end || placements->items[list->end - 1].at <= placement.at);
-    ISO_GROW_COLUMN(placements->items, placements->count, placements->capacity);
-    placements->items[placements->count++] = placement;
+    ISO_PUSH_COLUMN(placements->items, placements->count, placements->capacity, placement);
     placements->lists[placements->list_count - 1].end = placements->count;
 }
 
@@ -82,7 +81,7 @@ void placements_release(struct placements *placements)
     for (uint32_t i = 0; i < placements->list_count; i++)
         ISO_FREE_ALL(placements->lists[i].first_ending, placements->lists[i].ending,
                      placements->lists[i].ends, placements->lists[i].set);
-    iso_column_free(placements->items, placements->capacity * sizeof *placements->items);
+    ISO_FREE_COLUMN(placements->items, placements->capacity);
     ISO_FREE_ALL(placements->lists, placements->list_of_key, placements);
 }
 

@@ -150,7 +150,7 @@ static void find_by_value(struct problem *problem)
     const struct reads *of_reads = &problem->reads;
     struct dealt writes, reads;
     struct values values = {.seed = 1};
-    uint32_t *initial = iso_history_initial_values(history);
+    uint32_t *initial = iso_history_initial_values(history, true);
     deal(&writes, history, problem->writes.key, problem->writes.value, problem->writes.count);
     deal(&reads, history, of_reads->key, of_reads->value, of_reads->count);
     for (uint32_t key = 0; key < history->keys.count; key++) {

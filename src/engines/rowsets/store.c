@@ -452,10 +452,9 @@ void rowsets_release_store(struct iso_rowsets *engine)
         rowsets_release_indexes(&engine->store.tables[i]);
     }
     iso_free(engine->store.tables);
-    iso_column_free(engine->store.rows, engine->store.row_capacity * sizeof *engine->store.rows);
-    iso_column_free(engine->store.cells, engine->store.cell_capacity * sizeof *engine->store.cells);
-    iso_column_free(engine->store.versions,
-                    engine->store.version_capacity * sizeof *engine->store.versions);
+    ISO_FREE_COLUMN(engine->store.rows, engine->store.row_capacity);
+    ISO_FREE_COLUMN(engine->store.cells, engine->store.cell_capacity);
+    ISO_FREE_COLUMN(engine->store.versions, engine->store.version_capacity);
     iso_free(engine->outcomes.candidates);
     iso_number_map_release(&engine->store.table_of);
     iso_number_map_release(&engine->store.row_of);

@@ -51,8 +51,7 @@ static uint64_t load(const unsigned char *at)
 
 static void note_write(struct cobra_reader *reader, struct logged logged)
 {
-    ISO_GROW_COLUMN(reader->writes, reader->write_count, reader->write_capacity);
-    reader->writes[reader->write_count++] = logged;
+    ISO_PUSH_COLUMN(reader->writes, reader->write_count, reader->write_capacity, logged);
 }
 
 static void note_read(struct cobra_reader *reader, struct logged logged, uint32_t operation)
@@ -228,9 +227,9 @@ enum iso_status format_cobra_read(const char *path, struct iso_history *history,
         status = read_log(&reader, paths.paths[i]);
     if (status == ISO_OK)
         check_reads(&reader);
-    iso_column_free(reader.writes, reader.write_capacity * sizeof *reader.writes);
-    iso_column_free(reader.reads, reader.read_capacity * sizeof *reader.reads);
-    iso_column_free(reader.read_operations, reader.read_capacity * sizeof *reader.read_operations);
+    ISO_FREE_COLUMN(reader.writes, reader.write_capacity);
+    ISO_FREE_COLUMN(reader.reads, reader.read_capacity);
+    ISO_FREE_COLUMN(reader.read_operations, reader.read_capacity);
     iso_paths_release(&paths);
     return status;
 }

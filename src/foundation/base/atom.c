@@ -15,8 +15,8 @@ void iso_atoms_init(struct iso_atoms *atoms)
 
 void iso_atoms_release(struct iso_atoms *atoms)
 {
-    iso_column_free(atoms->payload, atoms->capacity * sizeof *atoms->payload);
-    iso_column_free(atoms->form, atoms->capacity * sizeof *atoms->form);
+    ISO_FREE_COLUMN(atoms->payload, atoms->capacity);
+    ISO_FREE_COLUMN(atoms->form, atoms->capacity);
     iso_column_free(atoms->text, atoms->text_capacity);
     iso_index_release(&atoms->table);
     iso_atoms_init(atoms);

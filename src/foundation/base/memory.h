@@ -103,6 +103,14 @@ size_t iso_column_capacity(size_t capacity, size_t need);
     } while (0)
 #define ISO_GROW_COLUMN(column, count, capacity)                                                   \
     ISO_RESERVE_COLUMN(column, (size_t)(count) + 1, capacity)
+#define ISO_PUSH_COLUMN(column, count, capacity, ...)                                              \
+    do {                                                                                           \
+        __typeof__(*(column)) pushed_ = __VA_ARGS__;                                               \
+        ISO_GROW_COLUMN(column, count, capacity);                                                  \
+        (column)[(count)++] = pushed_;                                                             \
+    } while (0)
+#define ISO_FREE_COLUMN(column, capacity)                                                          \
+    iso_column_free((column), (size_t)(capacity) * sizeof *(column))
 
 static inline size_t iso_list_bytes(size_t count, size_t size)
 {

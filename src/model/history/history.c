@@ -60,20 +60,15 @@ void iso_history_release(struct iso_history *history)
     release_initial(history);
     release_inputs(history);
     history_release_columns(history, false);
-    iso_column_free(history->txns.first_op,
-                    (history->txns.capacity + 1u) * sizeof *history->txns.first_op);
-    iso_column_free(history->ranges.list, history->ranges.capacity * sizeof *history->ranges.list);
-    iso_column_free(history->lists.first, history->lists.capacity * sizeof *history->lists.first);
-    iso_column_free(history->lists.element,
-                    history->lists.element_capacity * sizeof *history->lists.element);
-    iso_column_free(history->keys.atom, history->keys.capacity * sizeof *history->keys.atom);
-    iso_column_free(history->keys.use, history->keys.capacity * sizeof *history->keys.use);
-    iso_column_free(history->sessions.atom,
-                    history->sessions.capacity * sizeof *history->sessions.atom);
-    iso_column_free(history->snapshots.list,
-                    history->snapshots.capacity * sizeof *history->snapshots.list);
-    iso_column_free(history->snapshots.xips,
-                    history->snapshots.xip_capacity * sizeof *history->snapshots.xips);
+    ISO_FREE_COLUMN(history->txns.first_op, (history->txns.capacity + 1u));
+    ISO_FREE_COLUMN(history->ranges.list, history->ranges.capacity);
+    ISO_FREE_COLUMN(history->lists.first, history->lists.capacity);
+    ISO_FREE_COLUMN(history->lists.element, history->lists.element_capacity);
+    ISO_FREE_COLUMN(history->keys.atom, history->keys.capacity);
+    ISO_FREE_COLUMN(history->keys.use, history->keys.capacity);
+    ISO_FREE_COLUMN(history->sessions.atom, history->sessions.capacity);
+    ISO_FREE_COLUMN(history->snapshots.list, history->snapshots.capacity);
+    ISO_FREE_COLUMN(history->snapshots.xips, history->snapshots.xip_capacity);
     iso_atom_index_free(history->keys.index);
     iso_atom_index_free(history->sessions.index);
     iso_atoms_release(&history->atoms);
@@ -398,12 +393,41 @@ bool iso_tid_is_foreign(const struct iso_atoms *atoms, iso_atom tid)
     return length > prefix && !memcmp(text, ISO_FOREIGN_PREFIX, prefix);
 }
 
-iso_atom *iso_history_initial_values(const struct iso_history *history)
+iso_atom *iso_history_initial_values(const struct iso_history *history, bool of_lists)
 {
     iso_atom *initial = iso_numbers(history->keys.count);
     for (uint32_t key = 0; key < history->keys.count; key++)
         initial[key] = history->initial.other_value;
     for (uint32_t i = 0; i < history->initial.count; i++)
-        initial[history->initial.key[i]] = history->initial.value[i];
+        if (of_lists || !history->initial.is_append[i])
+            initial[history->initial.key[i]] = history->initial.value[i];
     return initial;
+}
+
+uint32_t iso_history_first_write(const struct iso_history *history, uint32_t transaction,
+                                 uint32_t key)
+{
+    ISO_EACH(o, history->txns.first_op, transaction)
+        if (history->ops.key[o] == key && iso_kind_writes(history->ops.kind[o]))
+            return o;
+    return ISO_NONE;
+}
+
+uint32_t iso_history_last_write(const struct iso_history *history, uint32_t transaction,
+                                uint32_t key)
+{
+    uint32_t last = ISO_NONE;
+    ISO_EACH(o, history->txns.first_op, transaction)
+        if (history->ops.key[o] == key && iso_kind_writes(history->ops.kind[o]))
+            last = o;
+    return last;
+}
+
+uint32_t iso_history_external_read(const struct iso_history *history, uint32_t transaction,
+                                   uint32_t key)
+{
+    ISO_EACH(o, history->txns.first_op, transaction)
+        if (history->ops.key[o] == key)
+            return iso_kind_writes(history->ops.kind[o]) ? ISO_NONE : o;
+    return ISO_NONE;
 }

@@ -473,6 +473,15 @@ static inline bool iso_key_is_list(const struct iso_history *history, uint32_t k
 #define ISO_FOREIGN_PREFIX "cdc:" /* begins their tids */
 bool iso_tid_is_foreign(const struct iso_atoms *atoms, iso_atom tid);
 
-/* What keys had before anything was written; of lists their last initial element. The caller frees
- * them. */
-iso_atom *iso_history_initial_values(const struct iso_history *history);
+/* What registers had before anything was written; `of_lists`: of lists their last initial element.
+ * The caller frees them. */
+iso_atom *iso_history_initial_values(const struct iso_history *history, bool of_lists);
+
+/* The transaction's first, or last, write of a key, and its first read of it before any write;
+ * ISO_NONE: none. */
+uint32_t iso_history_first_write(const struct iso_history *history, uint32_t transaction,
+                                 uint32_t key);
+uint32_t iso_history_last_write(const struct iso_history *history, uint32_t transaction,
+                                uint32_t key);
+uint32_t iso_history_external_read(const struct iso_history *history, uint32_t transaction,
+                                   uint32_t key);

@@ -19,8 +19,8 @@ void iso_atom_index_free(struct iso_atom_index *index)
 {
     if (!index)
         return;
-    iso_column_free(index->direct, index->direct_capacity * sizeof *index->direct);
-    iso_column_free(index->slots, index->slot_count * sizeof *index->slots);
+    ISO_FREE_COLUMN(index->direct, index->direct_capacity);
+    ISO_FREE_COLUMN(index->slots, index->slot_count);
     iso_free(index);
 }
 
@@ -71,7 +71,7 @@ static void set_slots(struct iso_atom_index *index, size_t count)
     index->slot_count = count;
     index->slots = iso_column_zeroed(count * sizeof *index->slots);
     index->used = iso_slots_spread(index->slots, count - 1, &kind, old.slots, old.slot_count);
-    iso_column_free(old.slots, old.slot_count * sizeof *old.slots);
+    ISO_FREE_COLUMN(old.slots, old.slot_count);
 }
 
 bool iso_atom_index_refill(struct iso_atom_index *index)

@@ -262,19 +262,6 @@ static bool begins_with_initial(const struct iso_history *history, uint32_t oper
     return true;
 }
 
-static void find_initial(struct builder *builder)
-{
-    const struct iso_history *from = builder->from;
-    builder->initial = iso_allocate(((size_t)from->keys.count + 1) * sizeof *builder->initial);
-    builder->initial_length = measure_initial(from);
-    for (uint32_t key = 0; key < from->keys.count; key++)
-        builder->initial[key] = from->initial.other_value;
-    for (uint32_t i = 0; i < from->initial.count; i++) {
-        if (!from->initial.is_append[i])
-            builder->initial[from->initial.key[i]] = from->initial.value[i];
-    }
-}
-
 bool iso_part_without_initial(const struct iso_history *history, struct iso_history *into)
 {
     struct builder builder = {.from = history, .into = into};
@@ -282,7 +269,8 @@ bool iso_part_without_initial(const struct iso_history *history, struct iso_hist
         if (iso_kind_of(history, o) == ISO_READ_LIST && !begins_with_initial(history, o))
             return false;
     }
-    find_initial(&builder);
+    builder.initial = iso_history_initial_values(builder.from, false);
+    builder.initial_length = measure_initial(builder.from);
     copy_transactions(&builder);
     ISO_FREE_ALL(builder.initial, builder.initial_length);
     return true;

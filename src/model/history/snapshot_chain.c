@@ -280,7 +280,7 @@ enum iso_status history_place_snapshots(struct iso_history *history, struct iso_
         history->clock = ISO_CLOCK_SNAPSHOT;
     }
     iso_free(chain.committed);
-    iso_column_free(chain.links, chain.link_capacity * sizeof *chain.links);
+    ISO_FREE_COLUMN(chain.links, chain.link_capacity);
     iso_free(chain.position);
     return status;
 }

@@ -12,11 +12,11 @@ void iso_evidence_init(struct iso_evidence *evidence)
 
 void iso_evidence_release(struct iso_evidence *evidence)
 {
-    iso_column_free(evidence->events, evidence->event_capacity * sizeof *evidence->events);
+    ISO_FREE_COLUMN(evidence->events, evidence->event_capacity);
     iso_free(evidence->choices);
-    iso_column_free(evidence->lemmas, evidence->lemma_capacity * sizeof *evidence->lemmas);
-    iso_column_free(evidence->literals, evidence->literal_capacity * sizeof *evidence->literals);
-    iso_column_free(evidence->edges, evidence->edge_capacity * sizeof *evidence->edges);
+    ISO_FREE_COLUMN(evidence->lemmas, evidence->lemma_capacity);
+    ISO_FREE_COLUMN(evidence->literals, evidence->literal_capacity);
+    ISO_FREE_COLUMN(evidence->edges, evidence->edge_capacity);
     iso_evidence_init(evidence);
 }
 
@@ -32,22 +32,20 @@ void iso_evidence_lemma(struct iso_evidence *evidence, enum iso_lemma_kind kind,
 
 void iso_evidence_literal(struct iso_evidence *evidence, struct iso_literal literal)
 {
-    ISO_GROW_COLUMN(evidence->literals, evidence->literal_count, evidence->literal_capacity);
-    evidence->literals[evidence->literal_count++] = literal;
+    ISO_PUSH_COLUMN(evidence->literals, evidence->literal_count, evidence->literal_capacity,
+                    literal);
     evidence->lemmas[evidence->lemma_count - 1].literal_count++;
 }
 
 void iso_evidence_edge(struct iso_evidence *evidence, struct iso_edge edge)
 {
-    ISO_GROW_COLUMN(evidence->edges, evidence->edge_count, evidence->edge_capacity);
-    evidence->edges[evidence->edge_count++] = edge;
+    ISO_PUSH_COLUMN(evidence->edges, evidence->edge_count, evidence->edge_capacity, edge);
     evidence->lemmas[evidence->lemma_count - 1].edge_count++;
 }
 
 void iso_evidence_event(struct iso_evidence *evidence, uint32_t event)
 {
-    ISO_GROW_COLUMN(evidence->events, evidence->event_count, evidence->event_capacity);
-    evidence->events[evidence->event_count++] = event;
+    ISO_PUSH_COLUMN(evidence->events, evidence->event_count, evidence->event_capacity, event);
 }
 
 void iso_evidence_add_choice(struct iso_evidence *evidence, struct iso_choice choice)

@@ -11,8 +11,8 @@
 static uint32_t read_from(const struct iso_history *history, uint32_t writer, uint32_t reader,
                           uint32_t key)
 {
-    uint32_t first = argue_external_read(history, reader, key),
-             write = argue_last_write(history, writer, key);
+    uint32_t first = iso_history_external_read(history, reader, key),
+             write = iso_history_last_write(history, writer, key);
     for (uint32_t o = first;
          first != ISO_NONE && write != ISO_NONE && o < history->txns.first_op[reader + 1]; o++) {
         if (history->ops.key[o] == key && iso_kind_of(history, o) == ISO_READ &&
@@ -33,7 +33,7 @@ static uint32_t write_that_was_read(const struct iso_history *history, uint32_t 
         if (history->ops.key[o] == key && iso_kind_writes(history->ops.kind[o]) &&
             history->ops.value[o] == history->ops.value[read])
             return o;
-    return argue_last_write(history, writer, key);
+    return iso_history_last_write(history, writer, key);
 }
 
 /* Why one comes before the other: `bare` where what they did to the key is not known, else `said`
@@ -63,13 +63,13 @@ static void put_edge(struct iso_argument *argument, const struct iso_claim_edge 
                    "%s%T < %T, because %T wrote %k and %T read that%s.",
                    "%s%T < %T, because %T %W and %T %W%s.");
     else if (!strcmp(type, "ww") && has_key)
-        put_reason(argument, edge, begin, end, argue_last_write(history, from, key),
-                   argue_last_write(history, to, key),
+        put_reason(argument, edge, begin, end, iso_history_last_write(history, from, key),
+                   iso_history_last_write(history, to, key),
                    "%s%T < %T, because %T wrote %k before %T did%s.",
                    "%s%T < %T, because %T %W and %T %W, in that order%s.");
     else if (!strcmp(type, "rw") && has_key)
-        put_reason(argument, edge, begin, end, argue_external_read(history, from, key),
-                   argue_last_write(history, to, key),
+        put_reason(argument, edge, begin, end, iso_history_external_read(history, from, key),
+                   iso_history_last_write(history, to, key),
                    "%s%T < %T, because %T read %k as it was before the write of %T%s.",
                    "%s%T < %T, because %T %W, and did not see that %T %W%s.");
     else if (!strcmp(type, "so"))
@@ -136,7 +136,7 @@ static uint32_t only_missed(const struct iso_claims *claims, const struct iso_cl
 static uint32_t missing_read(const struct iso_history *history, uint32_t reader, uint32_t key,
                              const char *level)
 {
-    uint32_t first = argue_external_read(history, reader, key);
+    uint32_t first = iso_history_external_read(history, reader, key);
     for (uint32_t o = first;
          !strcmp(level, "rc") && first != ISO_NONE && o < history->txns.first_op[reader + 1]; o++) {
         if (history->ops.key[o] != key)
@@ -154,7 +154,7 @@ static void put_missed(struct iso_argument *argument, const struct iso_claim_edg
 {
     const struct iso_history *history = argument->facts->history;
     uint32_t read = missing_read(history, edge->from, edge->key, level);
-    uint32_t write = argue_last_write(history, edge->to, edge->key);
+    uint32_t write = iso_history_last_write(history, edge->to, edge->key);
     argue_step(
         argument,
         "So %T was visible to %T: at level %s a transaction sees %s, and of a key the last version that these left.",

@@ -89,7 +89,7 @@ static void argue_aborted(struct iso_argument *argument, const struct own *own)
 static void argue_intermediate(struct iso_argument *argument, const struct own *own)
 {
     uint32_t write = argue_write_found(own->history, own->operation, own->other);
-    uint32_t last = argue_last_write(own->history, own->other, own->key);
+    uint32_t last = iso_history_last_write(own->history, own->other, own->key);
     put_read(argument, own);
     if (write != ISO_NONE)
         argue_step(argument, "%T %W in its %O.", own->other, write, own->other, write);
@@ -166,8 +166,8 @@ static void argue_update(struct iso_argument *argument, const struct own *own)
     const struct iso_history *history = own->history;
     uint32_t parties[] = {own->reader, own->other};
     for (size_t i = 0; i < sizeof parties / sizeof *parties; i++) {
-        uint32_t read = argue_external_read(history, parties[i], own->key);
-        uint32_t write = argue_last_write(history, parties[i], own->key);
+        uint32_t read = iso_history_external_read(history, parties[i], own->key);
+        uint32_t write = iso_history_last_write(history, parties[i], own->key);
         if (read == ISO_NONE || write == ISO_NONE)
             continue;
         argue_step(argument, "%T %W in its %O, and then %W.", parties[i], read, parties[i], read,

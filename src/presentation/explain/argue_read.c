@@ -147,7 +147,7 @@ static void put_expected(struct iso_argument *argument, const struct read *read)
             read->key);
         return;
     }
-    uint32_t write = argue_last_write(read->history, writer->transaction, read->key);
+    uint32_t write = iso_history_last_write(read->history, writer->transaction, read->key);
     uint64_t cts = read->history->txns.cts[writer->transaction];
     if (write == ISO_NONE)
         return;
@@ -237,7 +237,7 @@ enum { TIE_MORE = 1, TIE_READ_AFTER = 2, TIE_READ_BEFORE = -1, MOST_AROUND = 5 }
 static void add_version(struct iso_argument *argument, const struct read *read, uint32_t writer,
                         enum iso_mark mark)
 {
-    uint32_t write = argue_last_write(read->history, writer, read->key);
+    uint32_t write = iso_history_last_write(read->history, writer, read->key);
     if (write != ISO_NONE)
         argue_row(argument,
                   argue_at(read->history->txns.cts[writer], 0, mark, writer,

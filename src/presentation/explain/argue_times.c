@@ -33,7 +33,7 @@ static void add_holder(struct iso_argument *argument, uint32_t transaction, uint
                transaction, write, history->ops.key[write], from, to);
     bool is_late =
         !has(history, transaction, ISO_HAS_STS) || from != history->txns.sts[transaction];
-    uint32_t last = argue_last_write(history, transaction, history->ops.key[write]);
+    uint32_t last = iso_history_last_write(history, transaction, history->ops.key[write]);
     argue_row(argument,
               argue_at(from, 1, ISO_MARK_NONE, transaction,
                        is_late ? argue_text(argument, "locks it") : 0),
@@ -47,7 +47,7 @@ static void add_holder(struct iso_argument *argument, uint32_t transaction, uint
 static uint32_t read_of_other(const struct iso_history *history, uint32_t reader, uint32_t other,
                               uint32_t key)
 {
-    uint32_t own = argue_first_write(history, reader, key);
+    uint32_t own = iso_history_first_write(history, reader, key);
     for (uint32_t o = history->txns.first_op[reader]; o < own; o++)
         if (history->ops.key[o] == key && argue_write_found(history, o, other) != ISO_NONE)
             return o;
@@ -82,8 +82,8 @@ static void argue_conflict(struct iso_argument *argument)
     uint32_t later = party(argument, 0), earlier = party(argument, 1), key = argument->claim->key;
     if (later == ISO_NONE || earlier == ISO_NONE || key == ISO_NONE)
         return;
-    uint32_t later_write = argue_first_write(history, later, key),
-             write = argue_first_write(history, earlier, key);
+    uint32_t later_write = iso_history_first_write(history, later, key),
+             write = iso_history_first_write(history, earlier, key);
     argue_title(argument, "%s of %K by transactions %A and %A", argument->claim->wrong->name, key,
                 history->txns.tid[later], history->txns.tid[earlier]);
     if (later_write == ISO_NONE || write == ISO_NONE)
@@ -256,9 +256,10 @@ static void argue_shared(struct iso_argument *argument, uint32_t transaction, ui
     for (uint32_t o = history->txns.first_op[transaction];
          o < history->txns.first_op[transaction + 1]; o++) {
         uint32_t key = history->ops.key[o];
-        uint32_t theirs = other == ISO_NONE ? ISO_NONE : argue_last_write(history, other, key);
+        uint32_t theirs =
+            other == ISO_NONE ? ISO_NONE : iso_history_last_write(history, other, key);
         if (theirs == ISO_NONE || !iso_kind_writes(history->ops.kind[o]) ||
-            argue_last_write(history, transaction, key) != o)
+            iso_history_last_write(history, transaction, key) != o)
             continue;
         argue_step(argument, "%T %W.", transaction, o);
         argue_step(argument, "%T %W.", other, theirs);
@@ -279,8 +280,8 @@ static void argue_shared(struct iso_argument *argument, uint32_t transaction, ui
 static uint32_t key_before(const struct iso_history *history, uint32_t reader, uint32_t writer)
 {
     for (uint32_t o = history->txns.first_op[reader]; o < history->txns.first_op[reader + 1]; o++)
-        if (argue_external_read(history, reader, history->ops.key[o]) == o &&
-            argue_first_write(history, writer, history->ops.key[o]) != ISO_NONE)
+        if (iso_history_external_read(history, reader, history->ops.key[o]) == o &&
+            iso_history_first_write(history, writer, history->ops.key[o]) != ISO_NONE)
             return history->ops.key[o];
     return ISO_NONE;
 }

@@ -302,33 +302,6 @@ const char *iso_mark_word(enum iso_mark mark)
 
 /* ---- lookups ---- */
 
-uint32_t argue_first_write(const struct iso_history *history, uint32_t transaction, uint32_t key)
-{
-    for (uint32_t o = history->txns.first_op[transaction];
-         o < history->txns.first_op[transaction + 1]; o++)
-        if (history->ops.key[o] == key && iso_kind_writes(history->ops.kind[o]))
-            return o;
-    return ISO_NONE;
-}
-
-uint32_t argue_last_write(const struct iso_history *history, uint32_t transaction, uint32_t key)
-{
-    for (uint32_t o = history->txns.first_op[transaction + 1];
-         o-- > history->txns.first_op[transaction];)
-        if (history->ops.key[o] == key && iso_kind_writes(history->ops.kind[o]))
-            return o;
-    return ISO_NONE;
-}
-
-uint32_t argue_external_read(const struct iso_history *history, uint32_t transaction, uint32_t key)
-{
-    for (uint32_t o = history->txns.first_op[transaction];
-         o < history->txns.first_op[transaction + 1]; o++)
-        if (history->ops.key[o] == key)
-            return iso_kind_writes(history->ops.kind[o]) ? ISO_NONE : o;
-    return ISO_NONE;
-}
-
 static bool found(const struct iso_history *history, uint32_t read, iso_atom written)
 {
     uint32_t value = history->ops.value[read];

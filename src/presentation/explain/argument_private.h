@@ -50,11 +50,6 @@ void argue_put_claim_value(struct iso_text *text, const struct iso_argument *arg
 /* The party's number, from 0. */
 uint32_t argue_party(struct iso_argument *argument, struct iso_party party);
 
-/* The transaction's last, or first, write of a key; ISO_NONE: none. */
-uint32_t argue_last_write(const struct iso_history *history, uint32_t transaction, uint32_t key);
-uint32_t argue_first_write(const struct iso_history *history, uint32_t transaction, uint32_t key);
-/* Its first read of a key before any write of it. */
-uint32_t argue_external_read(const struct iso_history *history, uint32_t transaction, uint32_t key);
 /* The writer's first write of what a read found (of a list: of one of its elements); ISO_NONE:
  * none. */
 uint32_t argue_write_found(const struct iso_history *history, uint32_t read, uint32_t writer);

@@ -105,17 +105,6 @@ static void describe_order(const struct iso_verdict *verdict, const struct iso_v
              (unsigned long long)snapshot_violation->only_wrong);
 }
 
-/* NOCONFLICT: the first write of the key by the transaction, or ISO_NONE. */
-static uint32_t first_write(const struct iso_history *history, uint32_t transaction, uint32_t key)
-{
-    for (uint32_t o = history->txns.first_op[transaction];
-         o < history->txns.first_op[transaction + 1]; o++) {
-        if (history->ops.key[o] == key && iso_kind_writes(history->ops.kind[o]))
-            return o;
-    }
-    return ISO_NONE;
-}
-
 void report_violation(const struct iso_verdict *verdict, const struct iso_violation *violation,
                       report_take *take, void *context)
 {
@@ -144,10 +133,11 @@ void report_violation(const struct iso_verdict *verdict, const struct iso_violat
         reported.writer_actual = report_tid(history, violation->writer_actual);
     }
     if (has_other)
-        locations[1] = report_location(history, violation->other,
-                                       violation->axiom == ISO_NOCONFLICT
-                                           ? first_write(history, violation->other, violation->key)
-                                           : ISO_NONE);
+        locations[1] =
+            report_location(history, violation->other,
+                            violation->axiom == ISO_NOCONFLICT
+                                ? iso_history_first_write(history, violation->other, violation->key)
+                                : ISO_NONE);
     if (violation->kind == ISO_SNAPSHOT_ORDER) {
         describe_order(verdict, violation, note, sizeof note);
         reported.note = note;

@@ -41,8 +41,8 @@ void aion_key_cache_set(struct aion_key_cache *cache, const struct iso_history *
 
 void aion_key_cache_release(struct aion_key_cache *cache)
 {
-    iso_column_free(cache->keys, cache->key_count * sizeof *cache->keys);
-    iso_column_free(cache->sessions, cache->session_count * sizeof *cache->sessions);
+    ISO_FREE_COLUMN(cache->keys, cache->key_count);
+    ISO_FREE_COLUMN(cache->sessions, cache->session_count);
     iso_free(cache->snapshot_violation);
     memset(cache, 0, sizeof *cache);
 }

@@ -150,9 +150,9 @@ uint64_t aion_sessions_bytes(const struct aion_sessions *sessions)
 
 void aion_sessions_release(struct aion_sessions *sessions)
 {
-    iso_column_free(sessions->list, sessions->capacity * sizeof *sessions->list);
-    iso_column_free(sessions->free, sessions->capacity * sizeof *sessions->free);
-    iso_column_free(sessions->ended.list, sessions->ended.count * sizeof *sessions->ended.list);
+    ISO_FREE_COLUMN(sessions->list, sessions->capacity);
+    ISO_FREE_COLUMN(sessions->free, sessions->capacity);
+    ISO_FREE_COLUMN(sessions->ended.list, sessions->ended.count);
     iso_free(sessions->disorders);
     iso_index_release(&sessions->by_name);
     aion_values_release(&sessions->names);

@@ -49,7 +49,7 @@ static void grow_sets(struct aion_tombstones *tombstones)
         if (old[i].name)
             *room_for(tombstones, old[i].name) = old[i];
     }
-    iso_column_free(old, old_count * sizeof *old);
+    ISO_FREE_COLUMN(old, old_count);
 }
 
 void aion_tombstone_add(struct aion_tombstones *tombstones, const struct aion_tombstone *tombstone)

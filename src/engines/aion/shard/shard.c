@@ -35,17 +35,16 @@ void iso_aion_shard_free(struct iso_aion_shard *shard)
     iso_aion_shard_clear(shard);
     for (uint32_t i = 0; i < shard->pending.count; i++)
         iso_free(shard->pending.list[i].more);
-    iso_column_free(shard->keys.list, shard->keys.capacity * sizeof *shard->keys.list);
+    ISO_FREE_COLUMN(shard->keys.list, shard->keys.capacity);
     aion_overlap_counts_release(shard);
-    iso_column_free(shard->cold.list, shard->cold.capacity * sizeof *shard->cold.list);
-    iso_column_free(shard->transactions.list,
-                    shard->transactions.capacity * sizeof *shard->transactions.list);
-    iso_column_free(shard->pending.list, shard->pending.capacity * sizeof *shard->pending.list);
+    ISO_FREE_COLUMN(shard->cold.list, shard->cold.capacity);
+    ISO_FREE_COLUMN(shard->transactions.list, shard->transactions.capacity);
+    ISO_FREE_COLUMN(shard->pending.list, shard->pending.capacity);
     ISO_FREE_ALL(shard->pending.finals.heap, shard->pending.deadlines.heap, shard->ties.heap,
                  shard->pending.fresh.heap, shard->findings.list, shard->pending.groups,
                  shard->pending.rows.list);
     iso_index_release(&shard->pending.rows.index);
-    iso_column_free(shard->readers.list, shard->readers.capacity * sizeof *shard->readers.list);
+    ISO_FREE_COLUMN(shard->readers.list, shard->readers.capacity);
     aion_reorder_buffer_release(&shard->reorder);
     aion_pool_release(&shard->pool);
     aion_values_release(&shard->values);

@@ -8,9 +8,9 @@
 /* A new shard may have initial values: what is restored takes their place. */
 static void forget_initial(struct iso_aion_shard *shard)
 {
-    iso_column_free(shard->keys.list, shard->keys.capacity * sizeof *shard->keys.list);
+    ISO_FREE_COLUMN(shard->keys.list, shard->keys.capacity);
     aion_overlap_counts_release(shard);
-    iso_column_free(shard->cold.list, shard->cold.capacity * sizeof *shard->cold.list);
+    ISO_FREE_COLUMN(shard->cold.list, shard->cold.capacity);
     iso_index_release(&shard->keys.index);
     shard->keys.list = NULL;
     shard->cold.list = NULL;

@@ -20,8 +20,8 @@ void aion_values_init(struct aion_values *values)
 void aion_values_release(struct aion_values *values)
 {
     size_t capacity = values->atoms.capacity;
-    iso_column_free(values->references, capacity * sizeof *values->references);
-    iso_column_free(values->hash, capacity * sizeof *values->hash);
+    ISO_FREE_COLUMN(values->references, capacity);
+    ISO_FREE_COLUMN(values->hash, capacity);
     iso_index_release(&values->table);
     iso_atoms_release(&values->atoms);
     aion_values_init(values);

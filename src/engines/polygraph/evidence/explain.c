@@ -48,8 +48,7 @@ void explanation_free(struct explanation *explanation)
 {
     ISO_FREE_ALL(explanation->needed, explanation->first_prune, explanation->next_prune,
                  explanation->asked);
-    iso_column_free(explanation->pruned,
-                    explanation->pruned_capacity * sizeof *explanation->pruned);
+    ISO_FREE_COLUMN(explanation->pruned, explanation->pruned_capacity);
     ISO_FREE_ALL(explanation->cost, explanation->visited, explanation->by);
     iso_heap_release(&explanation->heap);
     iso_free(explanation->path);

@@ -36,8 +36,8 @@ static void make_clocks(struct engine *engine)
 
 static void add_reason(struct explanation *explanation, struct fact reason)
 {
-    ISO_GROW_COLUMN(explanation->pruned, explanation->pruned_count, explanation->pruned_capacity);
-    explanation->pruned[explanation->pruned_count++] = reason;
+    ISO_PUSH_COLUMN(explanation->pruned, explanation->pruned_count, explanation->pruned_capacity,
+                    reason);
 }
 
 /* Members of a read's set that its candidates, ruled out ones among them, are not. */

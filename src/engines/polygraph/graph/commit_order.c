@@ -209,7 +209,7 @@ static void move_read(struct engine *engine, uint32_t from, uint32_t to)
 static void see_reads(struct engine *engine)
 {
     struct commit_order *commit_order = engine->commit_order;
-    uint32_t *initial = iso_history_initial_values(engine->history), kept = 0;
+    uint32_t *initial = iso_history_initial_values(engine->history, true), kept = 0;
     commit_order->seen = iso_numbers(engine->reads.count);
     for (uint32_t t = 0, read = 0; t < engine->transactions.count; t++) {
         uint32_t end = engine->reads.first[t + 1];

@@ -61,13 +61,12 @@ void graph_release(struct engine *engine)
     size_t size =
         (size_t)engine->graph.node_count * engine->clocks.stride * sizeof *engine->clocks.stamps +
         16;
-    iso_column_free(engine->graph.facts, engine->graph.fact_capacity * sizeof *engine->graph.facts);
+    ISO_FREE_COLUMN(engine->graph.facts, engine->graph.fact_capacity);
     ISO_FREE_ALL(engine->graph.first_out, engine->graph.order, engine->graph.rank,
                  engine->saturation.moved, engine->saturation.moved_groups,
                  engine->saturation.latest, engine->saturation.chain_scale,
                  engine->saturation.first_successor);
-    iso_column_free(engine->saturation.successors,
-                    engine->saturation.successor_capacity * sizeof *engine->saturation.successors);
+    ISO_FREE_COLUMN(engine->saturation.successors, engine->saturation.successor_capacity);
     ISO_FREE_ALL(engine->saturation.all_chains, engine->saturation.key_chains,
                  engine->saturation.meet, engine->saturation.before);
     iso_column_free(engine->clocks.stamps, size);

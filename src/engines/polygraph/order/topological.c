@@ -31,7 +31,7 @@ void topological_release(struct topological *topological)
     ISO_FREE_ALL(topological->order, topological->position, topological->first_added,
                  topological->reached, topological->moved, topological->came_from,
                  topological->came_by);
-    iso_column_free(topological->added, topological->added_capacity * sizeof *topological->added);
+    ISO_FREE_COLUMN(topological->added, topological->added_capacity);
 }
 
 /* Nodes that are not beyond the last position. */

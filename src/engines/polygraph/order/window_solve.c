@@ -340,7 +340,7 @@ static void sort_edges(struct window *window)
     iso_running_sums(window->first_edge + 1, (size_t)window->count + 1);
     for (uint32_t i = 0; i < window->edges.count; i++)
         sorted[window->first_edge[window->edges.list[i].from + 1]++] = window->edges.list[i];
-    iso_column_free(window->edges.list, window->edges.capacity * sizeof *window->edges.list);
+    ISO_FREE_COLUMN(window->edges.list, window->edges.capacity);
     window->edges.list = sorted;
 }
 

@@ -138,6 +138,5 @@ bool candidates_list(struct engine *engine)
 void candidates_release(struct engine *engine)
 {
     ISO_FREE_ALL(engine->candidates.first, engine->candidates.count);
-    iso_column_free(engine->candidates.version,
-                    engine->candidates.capacity * sizeof *engine->candidates.version);
+    ISO_FREE_COLUMN(engine->candidates.version, engine->candidates.capacity);
 }

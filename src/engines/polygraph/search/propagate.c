@@ -11,8 +11,8 @@
 
 void search_log(struct search *search, uint32_t *where)
 {
-    ISO_GROW_COLUMN(search->undo.log, search->undo.log_count, search->undo.log_capacity);
-    search->undo.log[search->undo.log_count++] = (struct change){where, *where};
+    ISO_PUSH_COLUMN(search->undo.log, search->undo.log_count, search->undo.log_capacity,
+                    (struct change){where, *where});
 }
 
 void search_set_vector(struct search *search, stamp_vector *where, stamp_vector value)
@@ -34,8 +34,8 @@ static bool is_near(const struct search *search, uint32_t node)
 
 static void log_moved(struct search *search, uint32_t node, uint64_t groups)
 {
-    ISO_GROW_COLUMN(search->undo.moved, search->undo.moved_count, search->undo.moved_capacity);
-    search->undo.moved[search->undo.moved_count++] = (struct moved_entry){groups, node};
+    ISO_PUSH_COLUMN(search->undo.moved, search->undo.moved_count, search->undo.moved_capacity,
+                    (struct moved_entry){groups, node});
 }
 
 /* Undone, nodes that waited for the window wait again; those that came to it since may wait too,

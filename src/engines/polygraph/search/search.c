@@ -220,10 +220,9 @@ static void search_init(struct search *search, struct engine *engine)
 static void search_release(struct search *search)
 {
     struct engine *engine = search->engine;
-    iso_column_free(search->undo.log, search->undo.log_capacity * sizeof *search->undo.log);
-    iso_column_free(search->undo.clock_log,
-                    search->undo.clock_log_capacity * sizeof *search->undo.clock_log);
-    iso_column_free(search->undo.moved, search->undo.moved_capacity * sizeof *search->undo.moved);
+    ISO_FREE_COLUMN(search->undo.log, search->undo.log_capacity);
+    ISO_FREE_COLUMN(search->undo.clock_log, search->undo.clock_log_capacity);
+    ISO_FREE_COLUMN(search->undo.moved, search->undo.moved_capacity);
     ISO_FREE_ALL(engine->scheduled.progress, engine->scheduled.waiting);
     engine->scheduled.progress = NULL;
     engine->scheduled.waiting = NULL;

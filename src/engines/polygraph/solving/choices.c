@@ -223,8 +223,8 @@ void open_release(struct open *open)
 {
     iso_solver_free(open->solver);
     placement_clauses_free(open->clauses_of_lists);
-    iso_column_free(open->variables, open->variable_capacity * sizeof *open->variables);
-    iso_column_free(open->edges, open->edge_capacity * sizeof *open->edges);
+    ISO_FREE_COLUMN(open->variables, open->variable_capacity);
+    ISO_FREE_COLUMN(open->edges, open->edge_capacity);
     iso_number_map_release(&open->pairs);
     ISO_FREE_ALL(open->first_open_read, open->next_open_read, open->candidate_variable,
                  open->candidate_read, open->first_active, open->degree, open->sorted,

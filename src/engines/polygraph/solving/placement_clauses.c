@@ -262,10 +262,8 @@ void placement_clauses_free(struct placement_clauses *clauses_of_lists)
 {
     if (!clauses_of_lists)
         return;
-    iso_column_free(clauses_of_lists->terms,
-                    clauses_of_lists->term_capacity * sizeof *clauses_of_lists->terms);
-    iso_column_free(clauses_of_lists->clauses,
-                    clauses_of_lists->clause_capacity * sizeof *clauses_of_lists->clauses);
+    ISO_FREE_COLUMN(clauses_of_lists->terms, clauses_of_lists->term_capacity);
+    ISO_FREE_COLUMN(clauses_of_lists->clauses, clauses_of_lists->clause_capacity);
     ISO_FREE_ALL(clauses_of_lists->likely, clauses_of_lists->clause, clauses_of_lists);
 }
 
