@@ -157,10 +157,20 @@ static void put_expected(struct iso_argument *argument, const struct read *read)
     }
     argue_step(argument, "%T %W and committed at %M, %s %M: %T sees it.", writer->transaction,
                write, cts, read->visible, read->moment.at, read->reader);
-    if (!versions_after(argument, read, writer->transaction))
+    if (versions_after(argument, read, writer->transaction))
+        return;
+    const struct iso_claim_value *expected = &read->claim->expected;
+    const struct iso_claims *claims = argument->facts->claims;
+    bool is_absent = !expected->is_list &&
+                     (!expected->count || *iso_claim_elements(claims, expected) == ISO_ABSENT);
+    if (!is_absent)
         argue_step(argument,
                    "No other version of %k was committed after that and %s %M: %T had to read %C.",
-                   read->key, read->visible, read->moment.at, read->reader, &read->claim->expected);
+                   read->key, read->visible, read->moment.at, read->reader, expected);
+    else /* NULL, or a row that is gone */
+        argue_step(argument,
+                   "No other version of %k was committed after that and %s %M: %T had to read %V.",
+                   read->key, read->visible, read->moment.at, read->reader, write);
 }
 
 /* Why the value that was read is wrong, by kind of violation; the writer is known, and committed a

@@ -72,8 +72,8 @@ void iso_accounting_waiting_text(const struct iso_accounting *accounting, struct
     put_waiting(text, waiting->queries, " query", " queries",
                 " for a watermark or for the outcome of a transaction");
     put_waiting(text, waiting->tables, " table", " tables", " for the rest of the first snapshot");
-    put_waiting(text, waiting->beyond, " read", " reads",
-                " that differ, for changes that may still have been on their way");
+    put_waiting(text, waiting->beyond, " read that differs", " reads that differ",
+                " for changes that may still have been on their way");
     put_waiting(text, waiting->lines, " verdict line", " verdict lines",
                 " for the topic of --out to take");
 }
