@@ -134,7 +134,7 @@ static void put_lines(const struct picture *picture)
     for (uint32_t lane = 0; lane < sequence->lane_count; lane++)
         svg_put_words(picture->text, words_at(sequence, sequence->lanes[lane]),
                       picture->left[lane] + 8, TOP / 2.0, SHOWN);
-    svg_put_numbers(picture->text, "<path d=\"M0 %dH%.1f\"/>", TOP - 4, picture->right);
+    iso_text_format(picture->text, "<path d=\"M0 %dH%.1f\"/>", TOP - 4, picture->right);
     for (uint32_t i = 0; i < sequence->row_count; i++) {
         char number[16];
         snprintf(number, sizeof number, "%3u", i + 1);
@@ -154,7 +154,7 @@ static void put_lines(const struct picture *picture)
             last = same && j > last ? j : last;
         }
         if (first && last > i)
-            svg_put_numbers(picture->text, "<path class=\"t\" d=\"M%.1f %.1fV%.1f\"/>",
+            iso_text_format(picture->text, "<path class=\"t\" d=\"M%.1f %.1fV%.1f\"/>",
                             picture->left[row->lane] - 4, middle_of(i) - BOX / 2.0,
                             middle_of(last) + BOX / 2.0);
     }
@@ -173,10 +173,10 @@ static void put_row(const struct picture *picture, uint32_t i)
                          strlen(words_at(sequence, row->words)), WORDS_SHOWN);
     iso_text_put(picture->text, "</title>");
     if (row->kind == ISO_SEQUENCE_END || row->kind == ISO_SEQUENCE_FAILS)
-        svg_put_numbers(picture->text, "<path d=\"M%.1f %.1fh%.1f\"/>", left, middle + BOX / 2.0,
+        iso_text_format(picture->text, "<path d=\"M%.1f %.1fh%.1f\"/>", left, middle + BOX / 2.0,
                         width);
     else
-        svg_put_numbers(picture->text,
+        iso_text_format(picture->text,
                         "<rect x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" height=\"%d\" rx=\"4\"/>", left,
                         middle - BOX / 2.0, width, BOX);
     svg_put_words(picture->text, words_at(sequence, row->name), left + 8, middle,
@@ -196,16 +196,16 @@ static void put_arrow(const struct picture *picture, const struct iso_sequence_a
     double y = middle_of(arrow->from), tip = middle_of(arrow->to), turn = start + side * GAP / 2;
     iso_text_put(picture->text, "<g class=\"r\">");
     svg_put_title(picture->text, words_at(sequence, arrow->words), NULL);
-    svg_put_numbers(picture->text, "<path d=\"M%.1f %.1fQ%.1f %.1f %.1f %.1f", start, y, turn, y,
+    iso_text_format(picture->text, "<path d=\"M%.1f %.1fQ%.1f %.1f %.1f %.1f", start, y, turn, y,
                     turn, y + (tip > y ? ROW : -ROW) / 2.0);
     if (verdict) {
         tip -= BOX / 2.0;
-        svg_put_numbers(picture->text, "V%.1f\"/><path class=\"h\" d=\"M%.1f %.1fl-4-8h8z\"/>", tip,
+        iso_text_format(picture->text, "V%.1f\"/><path class=\"h\" d=\"M%.1f %.1fl-4-8h8z\"/>", tip,
                         turn, tip);
     } else {
         bool same = to->lane == from->lane;
         double end = picture->left[to->lane] + (right || same ? 0 : width_of(picture, to->lane));
-        svg_put_numbers(picture->text, "V%.1fH%.1f\"/><path class=\"h\" d=\"M%.1f %.1fl%d-4v8z\"/>",
+        iso_text_format(picture->text, "V%.1fH%.1f\"/><path class=\"h\" d=\"M%.1f %.1fl%d-4v8z\"/>",
                         tip, end, end, tip, right || same ? -8 : 8);
     }
     iso_text_put(picture->text, "</g>\n");
@@ -234,7 +234,7 @@ void iso_sequence_svg(const struct iso_sequence *sequence, uint32_t number, stru
     double width = picture.right + 2, height = TOP + ROW * (double)sequence->row_count + 4;
     iso_text_format(text, "<svg class=\"sq\" role=\"img\" aria-labelledby=\"rows%u rowwords%u\" ",
                     number, number);
-    svg_put_numbers(text, "viewBox=\"0 0 %.0f %.0f\" width=\"%.0f\" height=\"%.0f\">\n", width,
+    iso_text_format(text, "viewBox=\"0 0 %.0f %.0f\" width=\"%.0f\" height=\"%.0f\">\n", width,
                     height, width, height);
     put_description(sequence, number, text);
     put_lines(&picture);

@@ -34,7 +34,7 @@ static void put_node(struct iso_text *text, const struct iso_drawing *drawing, u
     const char *name = drawing->text.bytes + drawing->nodes[node].name;
     iso_text_put(text, "<g class=\"n\">");
     svg_put_title(text, name, drawing->text.bytes + drawing->nodes[node].location);
-    svg_put_numbers(text, "<rect x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" height=\"%.1f\" rx=\"6\"/>",
+    iso_text_format(text, "<rect x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" height=\"%.1f\" rx=\"6\"/>",
                     at->x - at->width / 2, at->y - at->height / 2, at->width, at->height);
     svg_put_words(text, name, at->x, at->y, NAME_SHOWN);
     iso_text_put(text, "</g>\n");
@@ -43,13 +43,13 @@ static void put_node(struct iso_text *text, const struct iso_drawing *drawing, u
 /* Vertical at every point: straight through a layer, a curve between two. */
 static void put_path(struct iso_text *text, const struct iso_layout_point *points, uint32_t count)
 {
-    svg_put_numbers(text, "<path d=\"M%.1f %.1f", points[0].x, points[0].y);
+    iso_text_format(text, "<path d=\"M%.1f %.1f", points[0].x, points[0].y);
     for (uint32_t i = 1; i < count; i++) {
         double middle = (points[i - 1].y + points[i].y) / 2;
         if (fabs(points[i - 1].x - points[i].x) < 0.05)
-            svg_put_numbers(text, "V%.1f", points[i].y);
+            iso_text_format(text, "V%.1f", points[i].y);
         else
-            svg_put_numbers(text, "C%.1f %.1f %.1f %.1f %.1f %.1f", points[i - 1].x, middle,
+            iso_text_format(text, "C%.1f %.1f %.1f %.1f %.1f %.1f", points[i - 1].x, middle,
                             points[i].x, middle, points[i].x, points[i].y);
     }
     iso_text_put(text, "\"/>");
@@ -58,7 +58,7 @@ static void put_path(struct iso_text *text, const struct iso_layout_point *point
 static void put_head(struct iso_text *text, const struct iso_layout_point *tip, bool is_down)
 {
     double back = is_down ? -8 : 8;
-    svg_put_numbers(text, "<path class=\"h\" d=\"M%.1f %.1fl-4 %.1fh8z\"/>", tip->x, tip->y, back);
+    iso_text_format(text, "<path class=\"h\" d=\"M%.1f %.1fl-4 %.1fh8z\"/>", tip->x, tip->y, back);
 }
 
 static void put_edge(struct iso_text *text, const struct iso_drawing *drawing, uint32_t edge,
@@ -71,7 +71,7 @@ static void put_edge(struct iso_text *text, const struct iso_drawing *drawing, u
     svg_put_title(text, label, NULL);
     put_path(text, points, at->point_count);
     put_head(text, &points[at->point_count - 1], points[at->point_count - 1].y > points[0].y);
-    svg_put_numbers(text, "<rect x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" height=\"%.1f\" rx=\"3\"/>",
+    iso_text_format(text, "<rect x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" height=\"%.1f\" rx=\"3\"/>",
                     at->label.x - at->label_width / 2, at->label.y - at->label_height / 2 + 2,
                     at->label_width, at->label_height - 4);
     svg_put_words(text, label, at->label.x, at->label.y, LABEL_SHOWN);
@@ -104,7 +104,7 @@ void iso_drawing_svg(const struct iso_drawing *drawing, bool is_alone, struct is
     lay_out(drawing, &layout);
     double width = layout.width + 2 * MARGIN,
            height = layout.height + 2 * MARGIN + (drawing->left_out ? 24 : 0);
-    svg_put_numbers(
+    iso_text_format(
         text,
         "<svg xmlns=\"http://www.w3.org/2000/svg\" class=\"g\" role=\"img\" viewBox=\"%d %d %.0f %.0f\" width=\"%.0f\" "
         "height=\"%.0f\">\n",

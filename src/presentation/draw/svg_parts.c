@@ -1,19 +1,7 @@
-#include <stdarg.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "draw/escape.h"
 #include "draw/svg_private.h"
-
-void svg_put_numbers(struct iso_text *text, const char *format, ...)
-{
-    char buffer[256];
-    va_list values;
-    va_start(values, format);
-    vsnprintf(buffer, sizeof buffer, format, values);
-    va_end(values);
-    iso_text_put(text, buffer);
-}
 
 void svg_put_title(struct iso_text *text, const char *first, const char *second)
 {
@@ -28,7 +16,7 @@ void svg_put_title(struct iso_text *text, const char *first, const char *second)
 
 void svg_put_words(struct iso_text *text, const char *words, double x, double y, size_t most)
 {
-    svg_put_numbers(text, "<text x=\"%.1f\" y=\"%.1f\">", x, y + 4);
+    iso_text_format(text, "<text x=\"%.1f\" y=\"%.1f\">", x, y + 4);
     iso_escape_xml_short(text, words, strlen(words), most);
     iso_text_put(text, "</text>");
 }

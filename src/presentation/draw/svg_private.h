@@ -1,12 +1,8 @@
-/* Elements of SVG that all pictures are written with. Private to draw; no state. */
+/* Elements of SVG that all pictures are written with. Private to draw; no state. What others wrote
+ * goes through iso_escape_xml. */
 #pragma once
 
 #include "base/text.h"
-
-/* As printf, of numbers only and at most 255 bytes: what others wrote goes through
- * iso_escape_xml. */
-__attribute__((format(printf, 2, 3))) void svg_put_numbers(struct iso_text *text,
-                                                           const char *format, ...);
 
 /* A <title>, which browsers show as a tooltip: one line, or two. */
 void svg_put_title(struct iso_text *text, const char *first, const char *second);

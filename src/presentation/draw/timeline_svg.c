@@ -75,7 +75,7 @@ static void put_description(const struct iso_timeline *timeline, uint32_t number
 
 static void put_rect(const struct iso_timeline_box *box, const char *class, struct iso_text *text)
 {
-    svg_put_numbers(text, "<rect%s x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" height=\"%.1f\"/>", class,
+    iso_text_format(text, "<rect%s x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" height=\"%.1f\"/>", class,
                     box->left, box->top, box->width, box->height);
 }
 
@@ -94,16 +94,16 @@ static void put_grid(const struct iso_timeline *timeline, const struct iso_timel
 {
     iso_text_put(text, "<path class=\"i\" d=\"");
     for (uint32_t i = 0; i < timeline->instant_count; i++)
-        svg_put_numbers(text, "M%.1f 0V%.1f", layout->instants[i], layout->axis);
+        iso_text_format(text, "M%.1f 0V%.1f", layout->instants[i], layout->axis);
     iso_text_put(text, "\"/><path d=\"");
     for (uint32_t i = 0; i < timeline->lane_count; i++)
-        svg_put_numbers(text, "M0 %.1fH%.1f", layout->lane_bottom[i], layout->width);
+        iso_text_format(text, "M0 %.1fH%.1f", layout->lane_bottom[i], layout->width);
     if (timeline->point_count)
-        svg_put_numbers(text, "M%.1f %.1fH%.1f", layout->left, layout->track, layout->right);
-    svg_put_numbers(text, "M%.1f %.1fH%.1f", layout->left, layout->axis, layout->right);
+        iso_text_format(text, "M%.1f %.1fH%.1f", layout->left, layout->track, layout->right);
+    iso_text_format(text, "M%.1f %.1fH%.1f", layout->left, layout->axis, layout->right);
     for (uint32_t i = 1; i < timeline->instant_count; i++)
         if (layout->breaks[i])
-            svg_put_numbers(text, "M%.1f %.1fl-4 10m5 0l4-10",
+            iso_text_format(text, "M%.1f %.1fl-4 10m5 0l4-10",
                             (layout->instants[i - 1] + layout->instants[i]) / 2, layout->axis - 5);
     iso_text_put(text, "\"/>");
 }
@@ -149,7 +149,7 @@ static void put_bar(const struct iso_timeline *timeline, const struct iso_timeli
 static void put_link(const struct iso_timeline_box *bar, double x, double y, struct iso_text *text)
 {
     double right = bar->left + bar->width, from = x < bar->left ? bar->left : x > right ? right : x;
-    svg_put_numbers(text, "<path class=\"d\" d=\"M%.1f %.1fL%.1f %.1f\"/>", from,
+    iso_text_format(text, "<path class=\"d\" d=\"M%.1f %.1fL%.1f %.1f\"/>", from,
                     bar->top + bar->height, x, y);
 }
 
@@ -163,9 +163,9 @@ static void put_point(const struct iso_timeline *timeline, const struct iso_time
     put_tooltip(timeline, point->words, text);
     if (point->bar != ISO_NONE)
         put_link(&layout->bars[point->bar], layout->points[i], layout->track - POINT_SIZE, text);
-    svg_put_numbers(text, "<path d=\"M%.1f %.1f%s\"/>", layout->points[i], layout->track,
+    iso_text_format(text, "<path d=\"M%.1f %.1f%s\"/>", layout->points[i], layout->track,
                     shapes[point->mark]);
-    svg_put_numbers(text, "<text x=\"%.1f\" y=\"%.1f\">", label->left,
+    iso_text_format(text, "<text x=\"%.1f\" y=\"%.1f\">", label->left,
                     label->top + label->height / 2 + 4);
     put_short(text, iso_timeline_text(timeline, point->name), ISO_TIMELINE_POINT_SHOWN);
     if (mark)
@@ -181,7 +181,7 @@ void iso_timeline_svg(const struct iso_timeline *timeline, uint32_t number, stru
                     "<svg class=\"tl\" role=\"img\" aria-labelledby=\"time%" PRIu32 " words%" PRIu32
                     "\" ",
                     number, number);
-    svg_put_numbers(text, "viewBox=\"0 0 %.0f %.0f\" width=\"%.0f\" height=\"%.0f\">\n",
+    iso_text_format(text, "viewBox=\"0 0 %.0f %.0f\" width=\"%.0f\" height=\"%.0f\">\n",
                     layout.width, layout.height, layout.width, layout.height);
     put_description(timeline, number, text);
     put_overlap(timeline, &layout, text);
