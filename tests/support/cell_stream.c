@@ -80,6 +80,11 @@ bool cell_has_counts(const struct cell_world *world)
     return cell_is_of(world, "debezium") && !world->format->no_metadata;
 }
 
+bool cell_has_snapshots(const struct cell_world *world)
+{
+    return cell_is_of(world, "debezium") && !world->format->binlog && !world->format->in_band;
+}
+
 static bool write_debezium(struct cell_world *world, struct feed *feed,
                            const struct iso_history *history, const uint64_t *commits)
 {
@@ -169,6 +174,8 @@ bool cell_write_feed(struct cell_world *world, struct feed *feed)
         bool committed = transaction->cts && (transaction->writes || world->format->in_band);
         uint64_t offset = cell_is_of(world, "yugabyte") ? 0 : world->base;
         commits[t] = committed ? offset + transaction->cts : 0;
+        if (committed && cell_has_snapshots(world))
+            commits[t] = transaction->log * world->capacity + t;
         iso_history_begin(&history, cell_atom(&history, name), cell_atom(&history, name),
                           committed ? ISO_COMMITTED : ISO_ABORTED, iso_origin(0, t + 1));
         iso_history_set_sts(&history, (struct iso_stamp){.physical = offset + transaction->sts});

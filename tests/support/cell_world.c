@@ -48,6 +48,7 @@ static void begin(struct cell_world *world, uint32_t t)
 {
     struct cell_transaction *transaction = &world->list[t];
     *transaction = (struct cell_transaction){.sts = ++world->now, .is_active = true};
+    transaction->acted = world->now;
     transaction->xmin = transaction->xmax = CELL_FIRST_XID + t;
     for (uint32_t i = 0; i < t; i++)
         if (world->list[i].is_active) {
@@ -87,6 +88,7 @@ static void operate(struct cell_world *world, struct cell_transaction *transacti
     struct random *random = &world->random;
     uint32_t row = random_below(random, world->rows);
     struct cells *view = &transaction->view[row];
+    transaction->acted = world->now;
     *operation =
         (struct cell_operation){.row = row, .lists_v = random_percent(random, 70), .seen = *view};
     operation->lists_w = random_percent(random, 70);
@@ -179,6 +181,7 @@ static void commit(struct cell_world *world, struct cell_transaction *transactio
     if (!fits || random_percent(&world->random, 5) || !apply(world, transaction))
         return;
     transaction->cts = world->now;
+    transaction->log = 2 * world->now;
     for (uint32_t i = 0; i < transaction->operation_count; i++) {
         const struct cell_operation *operation = &transaction->operations[i];
         uint64_t *changed = world->changed[operation->row];
@@ -212,6 +215,7 @@ static void close(struct cell_world *world, uint32_t first, uint32_t end)
     transaction->writes = true;
     transaction->is_active = false;
     transaction->cts = ++world->now;
+    transaction->log = 2 * world->now;
     apply(world, transaction);
 }
 
@@ -249,6 +253,16 @@ void cell_execute(struct cell_world *world)
     uint32_t rows = cell_is_of(world, "yugabyte") ? world->rows : world->tables;
     for (uint32_t row = 0; world->closed && row < rows; row += CELL_OPERATIONS)
         close(world, row, row + CELL_OPERATIONS < rows ? row + CELL_OPERATIONS : rows);
+}
+
+void cell_delay(struct cell_world *world, struct random *random)
+{
+    for (uint32_t t = 0; t < world->count; t++) {
+        struct cell_transaction *transaction = &world->list[t];
+        uint64_t span = 2 * (transaction->cts - transaction->acted);
+        if (transaction->cts && transaction->writes)
+            transaction->log -= random_below(random, (uint32_t)span);
+    }
 }
 
 /* Reads of what was not there, or is not what a client reads. */

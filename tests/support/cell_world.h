@@ -70,6 +70,8 @@ struct cell_operation {
 
 struct cell_transaction {
     uint64_t sts, cts; /* cts 0: it aborted */
+    uint64_t acted;    /* its last operation */
+    uint64_t log;      /* where its commit stands in the log, in halves of moments */
     bool withheld, is_active, writes;
     bool leaves; /* its record leaves to the stream what it wrote */
     uint64_t xmin, xmax, xip[CELL_XIPS];
@@ -121,6 +123,9 @@ bool cell_matches(const struct cell_world *world, const struct cell_operation *q
                   const struct cells *cells);
 void cell_execute(struct cell_world *world);
 
+/* PostgreSQL: commits stand in the log before others see them, and not in that order. */
+void cell_delay(struct cell_world *world, struct random *random);
+
 /* Reads of what was not there, or is not what a client reads: that many in a hundred. */
 void cell_lie(struct cell_world *world, uint32_t percent);
 
@@ -157,6 +162,9 @@ void cell_expect(struct cell_world *world);
 
 /* Whether commits bring an END that counts their rows. */
 bool cell_has_counts(const struct cell_world *world);
+
+/* Whether records have PostgreSQL's snapshots. */
+bool cell_has_snapshots(const struct cell_world *world);
 
 /* False: the feed cannot carry it. */
 bool cell_write_feed(struct cell_world *world, struct feed *feed);
