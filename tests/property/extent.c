@@ -234,15 +234,33 @@ static bool is_sent(const struct parcel *parcel)
            parcel->tag.part == FEED_END;
 }
 
-/* The connector died: nothing of what committed after a certain moment was sent. */
+/* A commit that a snapshot sees, and not another one that stands before it in the log; where that
+ * one is. */
+static uint32_t find_overtaking(const struct cell_world *world, uint64_t *log)
+{
+    for (uint32_t w = 0; w < world->count; w++)
+        for (uint32_t y = 0; y < world->count && world->list[w].log; y++)
+            for (uint32_t s = 0; s < world->count && world->list[y].log > world->list[w].log; s++)
+                if (world->list[s].sts > world->list[y].cts &&
+                    world->list[s].sts < world->list[w].cts && world->list[s].cts && s != w) {
+                    *log = world->list[w].log;
+                    return y;
+                }
+    return ISO_NONE;
+}
+
+/* The connector died: nothing of what stands in the log behind a certain moment was sent, nor what
+ * the client of such a commit said that others saw before one which was. */
 static void cut_stream(struct stream *stream)
 {
     struct cell_world *world = stream->world;
-    uint64_t end = random_below(&world->random, (uint32_t)world->now + 1);
+    uint64_t end = 2 * (uint64_t)random_below(&world->random, (uint32_t)world->now + 1);
+    uint32_t overtaking = find_overtaking(world, &end);
     for (uint32_t i = 0; i < stream->count; i++) {
         struct parcel *parcel = &stream->parcels[i];
-        bool behind = is_sent(parcel) && world->list[parcel->tag.transaction].log > 2 * end;
-        behind |= parcel->tag.part == FEED_PROMISE && parcel->tag.promise > world->base + end;
+        bool behind = is_sent(parcel) && world->list[parcel->tag.transaction].log > end;
+        behind |= parcel->tag.part == FEED_PROMISE && parcel->tag.promise > world->base + end / 2;
+        behind |= parcel->tag.part == FEED_RECORD && parcel->tag.transaction == overtaking;
         if (behind)
             parcel->cut = parcel->gone = true;
     }
@@ -294,6 +312,9 @@ static void damage(struct stream *stream)
             stream->damaged[d] = !strcmp(stream->only, damage_names[d]);
         stream->all.of[d] += stream->damaged[d];
     }
+    uint64_t log;
+    stream->damaged[CUT_STREAM] |= stream->forger == ISO_NONE && !stream->only &&
+                                   find_overtaking(stream->world, &log) != ISO_NONE;
     if (stream->damaged[LAG])
         lag(stream);
     if (stream->damaged[LOST_ROW])

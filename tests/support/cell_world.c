@@ -261,7 +261,8 @@ void cell_delay(struct cell_world *world, struct random *random)
         struct cell_transaction *transaction = &world->list[t];
         uint64_t span = 2 * (transaction->cts - transaction->acted);
         if (transaction->cts && transaction->writes)
-            transaction->log -= random_below(random, (uint32_t)span);
+            transaction->log -=
+                random_percent(random, 50) ? span - 1 : random_below(random, (uint32_t)span);
     }
 }
 
