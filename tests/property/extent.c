@@ -239,9 +239,10 @@ static bool is_sent(const struct parcel *parcel)
 static uint32_t find_overtaking(const struct cell_world *world, uint64_t *log)
 {
     for (uint32_t w = 0; w < world->count; w++)
-        for (uint32_t y = 0; y < world->count && world->list[w].log; y++)
+        for (uint32_t y = 0; y < world->count && world->list[w].cts && world->list[w].writes; y++)
             for (uint32_t s = 0; s < world->count && world->list[y].log > world->list[w].log; s++)
-                if (world->list[s].sts > world->list[y].cts &&
+                if (world->list[y].cts && world->list[y].writes &&
+                    world->list[s].sts > world->list[y].cts &&
                     world->list[s].sts < world->list[w].cts && world->list[s].cts && s != w) {
                     *log = world->list[w].log;
                     return y;

@@ -172,6 +172,7 @@ static void commit(struct cell_world *world, struct cell_transaction *transactio
 {
     transaction->is_active = false;
     world->now++;
+    transaction->log = 2 * world->now;
     if (!transaction->writes) {
         transaction->cts = world->now;
         return;
@@ -181,7 +182,6 @@ static void commit(struct cell_world *world, struct cell_transaction *transactio
     if (!fits || random_percent(&world->random, 5) || !apply(world, transaction))
         return;
     transaction->cts = world->now;
-    transaction->log = 2 * world->now;
     for (uint32_t i = 0; i < transaction->operation_count; i++) {
         const struct cell_operation *operation = &transaction->operations[i];
         uint64_t *changed = world->changed[operation->row];
