@@ -82,6 +82,7 @@ static const struct {
                       {"debezium-in-band", 60002261},
                       {"mariadb", 50000291},
                       {"mariadb", 60004358},
+                      {"mariadb", 62001745},
                       {"mariadb-values", 90003235},
                       {"debezium-values", 90001928},
                       {"debezium-values", 90000479},

@@ -89,6 +89,8 @@ static void undo(struct iso_join *join, struct join_identity identity)
         if (join->begun.of_domain)
             join_log_note_begun(join, join->begun.commit, true);
         if (!join_dedup_find(join, identity)) {
+            if (join_map_get(&join->records.by_claim, identity) != ISO_NONE) /* no DDL */
+                join_extent_interrupt(join, from);
             finish_claims(join, identity, from);
             note_aborted(join, identity, from);
         }
