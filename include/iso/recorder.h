@@ -256,7 +256,8 @@ ISO_API const char *iso_recorder_in_band(struct iso_recorder_session *session);
  * records wait, up to record_bytes of them, and their floor with them, until they are let go. If
  * they are not `right` they are written without operations: their writes, where they have an xid,
  * as the change stream knows them; those that list writes, have no xid and did not abort are left
- * out, and counted as refused. `until`: those that were held first, up to as many of all that ever
+ * out, and counted as refused; others without xid and snapshot, of which nothing would be said, are
+ * as if they had not been. `until`: those that were held first, up to as many of all that ever
  * were as iso_recorder_held said. */
 ISO_API void iso_recorder_hold(struct iso_recorder_session *session);
 ISO_API uint64_t iso_recorder_held(const struct iso_recorder_session *session);

@@ -4,6 +4,8 @@
 #include "recorder/session.h"
 
 #include <assert.h>
+#include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -29,7 +31,7 @@ static bool tell(const struct iso_recorder_session *session, bool has_ended)
     recorder_put(&text, "{\"session\":");
     recorder_put_string(&text, session->sid);
     recorder_put(&text, ",\"records\":");
-    recorder_put_number(&text, has_ended ? session->sno : 0);
+    recorder_put_number(&text, has_ended ? session->sno - session->skipped : 0);
     if (!has_ended) {
         recorder_put(&text, ",\"recorder\":");
         recorder_put_string(&text, recorder->id);
@@ -78,7 +80,7 @@ void iso_recorder_session_free(struct iso_recorder_session *session)
 {
     if (!session)
         return;
-    if (session->sno && session->is_told && is_counted(session))
+    if (session->sno > session->skipped && session->is_told && is_counted(session))
         tell(session, true);
     recorder_floors_remove(&session->recorder->floors, &session->floor);
     free(session->head.bytes);
@@ -393,6 +395,23 @@ static bool may_be_bare(const struct iso_recorder_session *session, const char *
     return session->xid.used || !session->lists_writes || !strcmp(status, "aborted");
 }
 
+/* A bare line of a transaction of which nothing is left to say: its number is the next one's. */
+static const char nothing[] = "-\n";
+
+static void put_bare(const struct iso_recorder_session *session, struct recorder_text *bare,
+                     const char *status)
+{
+    if (may_be_bare(session, status) && !session->xid.used && !session->snapshot.used) {
+        recorder_put(bare, nothing);
+        return;
+    }
+    if (may_be_bare(session, status)) {
+        recorder_put_bytes(bare, session->record.bytes, session->operations);
+        finish_record(session, bare, session->xid.used, status);
+    }
+    recorder_put(bare, "\n");
+}
+
 static enum recorder_fate hold(struct iso_recorder_session *session, const char *status)
 {
     struct recorder_text *record = &session->record, *held = &session->held, *bare = &session->bare;
@@ -402,11 +421,7 @@ static enum recorder_fate hold(struct iso_recorder_session *session, const char 
         return RECORDER_FULL;
     const size_t held_before = held->used, bare_before = bare->used;
     recorder_put_bytes(held, record->bytes, record->used);
-    if (may_be_bare(session, status)) {
-        recorder_put_bytes(bare, record->bytes, session->operations);
-        finish_record(session, bare, session->xid.used, status);
-    }
-    recorder_put(bare, "\n");
+    put_bare(session, bare, status);
     if (held->failed || bare->failed) { /* both keep the same records */
         held->used = held_before;
         bare->used = bare_before;
@@ -480,20 +495,64 @@ static void cut_front(struct recorder_text *text, size_t size)
     memmove(text->bytes, text->bytes + size, text->used);
 }
 
+/* The line with the number that its transaction has among those that are written, also in the tid
+ * that the number made. */
+static void put_renumbered(const struct iso_recorder_session *session, struct recorder_text *into,
+                           const char *line, size_t length)
+{
+    static const char member[] = ",\"sno\":";
+    const char *sno = memmem(line, length, member, sizeof member - 1);
+    char *behind, name[32];
+    assert(sno); /* in a string its quotes are escaped */
+    uint64_t number = strtoull(sno + sizeof member - 1, &behind, 10);
+    size_t size = (size_t)snprintf(name, sizeof name, ".%" PRIu64 "\"", number);
+    bool names = (size_t)(sno - line) == session->head.used + size &&
+                 !memcmp(line, session->head.bytes, session->head.used) &&
+                 !memcmp(sno - size, name, size);
+    assert(number >= session->skipped);
+    recorder_put_bytes(into, line, (size_t)(sno - line) - (names ? size - 1 : 0));
+    if (names) {
+        recorder_put_number(into, number - session->skipped);
+        recorder_put(into, "\"");
+    }
+    recorder_put(into, member);
+    recorder_put_number(into, number - session->skipped);
+    recorder_put_bytes(into, behind, length - (size_t)(behind - line));
+}
+
+static enum recorder_fate write_line(struct iso_recorder_session *session, const char *line,
+                                     size_t length)
+{
+    struct iso_recorder *recorder = session->recorder;
+    struct recorder_text renumbered = {0};
+    if (length == 1)
+        return RECORDER_REFUSED;
+    if (!session->skipped)
+        return recorder->sink->take(recorder->context, session->sid, line, length);
+    put_renumbered(session, &renumbered, line, length);
+    enum recorder_fate fate = renumbered.failed
+                                  ? RECORDER_REFUSED
+                                  : recorder->sink->take(recorder->context, session->sid,
+                                                         renumbered.bytes, renumbered.used);
+    free(renumbered.bytes);
+    return fate;
+}
+
 void iso_recorder_let_go(struct iso_recorder_session *session, uint64_t until, bool right)
 {
     if (!session)
         return;
-    struct iso_recorder *recorder = session->recorder;
     struct recorder_text *held = &session->held, *bare = &session->bare;
     size_t held_at = 0, bare_at = 0;
     for (; held_at < held->used && session->let_go_total < until; session->let_go_total++) {
         size_t whole = line_of(held, held_at), without = line_of(bare, bare_at);
         const char *line = right ? held->bytes + held_at : bare->bytes + bare_at;
-        size_t length = right ? whole : without;
-        count_fate(session,
-                   length > 1 ? recorder->sink->take(recorder->context, session->sid, line, length)
-                              : RECORDER_REFUSED);
+        if (!right && *line == *nothing) {
+            session->skipped++;
+            atomic_fetch_sub(&session->recorder->ended, 1);
+        } else {
+            count_fate(session, write_line(session, line, right ? whole : without));
+        }
         held_at += whole;
         bare_at += without;
     }

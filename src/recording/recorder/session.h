@@ -46,8 +46,10 @@ struct iso_recorder_session {
     struct recorder_text held,
         bare; /* whole lines that wait, and the same without operations: empty ones are left out */
     uint64_t held_total, let_go_total; /* records that ever waited, and that do no longer */
-    bool open;                         /* between begin and end */
-    bool given;                        /* in-band, and counted */
+    uint64_t skipped; /* of those, transactions of which nothing was left to say: they have no
+                         number */
+    bool open;        /* between begin and end */
+    bool given;       /* in-band, and counted */
 };
 
 /* Begins an operation; returns the record, to which the caller adds the rest. NULL: no transaction

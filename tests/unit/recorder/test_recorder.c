@@ -463,13 +463,17 @@ static void records_wait_until_they_are_let_go(void **state)
     iso_recorder_snapshot(session, "9:9:");
     iso_recorder_read(session, "t/1", "3");
     iso_recorder_commit(session);
-    iso_recorder_begin(session);
+    iso_recorder_begin(session); /* says nothing, then */
     iso_recorder_write(session, "t/1", "5");
     iso_recorder_abort(session);
     uint64_t wrong = iso_recorder_held(session);
     one_write(session, "4");
+    iso_recorder_begin(session);
+    iso_recorder_tid(session, "own"); /* of the caller's own */
+    iso_recorder_write(session, ",\"sno\":9", "6");
+    iso_recorder_commit(session);
     iso_recorder_let_go(session, wrong, false);
-    assert_int_equal(counts(recorder).recorded, 4); /* the last one waits on */
+    assert_int_equal(counts(recorder).recorded, 3); /* the last two wait on */
     iso_recorder_let_go(session, iso_recorder_held(session), true);
     iso_recorder_let_go(session, UINT64_MAX, false); /* nothing waits */
     assert_int_equal(counts(recorder).recorded, 5);
@@ -482,8 +486,9 @@ static void records_wait_until_they_are_let_go(void **state)
         "{\"sid\":\"s\",\"tid\":\"s.2\",\"sno\":2,\"ops\":[],\"xid\":\"8\",\"snapshot\":\"7:8:\",\"writes\":\"cdc\","
         "\"status\":\"committed\"}\n"
         "{\"sid\":\"s\",\"tid\":\"s.3\",\"sno\":3,\"ops\":[],\"snapshot\":\"9:9:\",\"status\":\"committed\"}\n"
-        "{\"sid\":\"s\",\"tid\":\"s.4\",\"sno\":4,\"ops\":[],\"status\":\"aborted\"}\n"
-        "{\"sid\":\"s\",\"tid\":\"s.5\",\"sno\":5,\"ops\":[{\"t\":\"w\",\"k\":\"t/1\",\"v\":\"4\"}],\"status\":\"committed\"}\n");
+        "{\"sid\":\"s\",\"tid\":\"s.4\",\"sno\":4,\"ops\":[{\"t\":\"w\",\"k\":\"t/1\",\"v\":\"4\"}],\"status\":\"committed\"}\n"
+        "{\"sid\":\"s\",\"tid\":\"own\",\"sno\":5,\"ops\":[{\"t\":\"w\",\"k\":\",\\\"sno\\\":9\",\"v\":\"6\"}],"
+        "\"status\":\"committed\"}\n");
 }
 
 static void refuses_what_it_cannot_say(void **state)
