@@ -85,7 +85,7 @@ static void put_operation(struct briefing *briefing, bool is_named)
     uint32_t step = here(briefing);
     if (!reported->location_count || reported->locations[0].operation == ISO_NONE)
         return;
-    brief_put(briefing, is_named ? "It" : "Transaction %B%c", reported->tids);
+    brief_put(briefing, is_named ? "It" : "Transaction %a%c", reported->tids, reported->tids);
     brief_put(briefing, " read %k in its operation %u", &reported->key,
               (uint64_t)reported->locations[0].operation + 1);
     put_moment(briefing);
@@ -168,8 +168,8 @@ static void put_times_apart(struct briefing *briefing)
         put_times(briefing, reported->tids, &reported->own) &&
         (!has_other || put_times(briefing, &reported->tids[1], &reported->moments.other));
     if (is(reported->axiom, "NOCONFLICT")) {
-        STEP(briefing, "Transaction %a had not committed when %B began, and both wrote %k.",
-             &reported->tids[has_other], &reported->key);
+        STEP(briefing, "Transaction %a had not committed when %a began, and both wrote %k.",
+             &reported->tids[has_other], reported->tids, &reported->key);
         STEP(briefing,
              "Snapshot isolation must abort one of two overlapping writers of the same key. "
              "Both committed.");

@@ -86,8 +86,8 @@ static void add_read(struct line *line)
                 brief_text(line->briefing, "transaction %a commits, with another %N by then",
                            &reported->writer_actual));
     add_row(line, moments->read_at, moments->inclusive ? 1 : -1, ISO_MARK_READ,
-            brief_text(line->briefing, is_serial(reported) ? "transaction %B commits; it found %F"
-                                                           : "transaction %B reads %F"));
+            brief_text(line->briefing,
+                       is_serial(reported) ? "%B commits; it found %F" : "%B reads %F"));
     line->briefing->brief->line_title = brief_text(line->briefing, "key %N over time");
 }
 
@@ -114,8 +114,7 @@ static void add_session(struct line *line)
     const struct iso_reported *reported = line->briefing->reported;
     bool serial = is_serial(reported);
     add_row(line, serial ? reported->own.cts : reported->own.sts, -1, ISO_MARK_READ,
-            brief_text(line->briefing,
-                       serial ? "transaction %B commits" : "transaction %B takes its snapshot"));
+            brief_text(line->briefing, serial ? "%B commits" : "%B takes its snapshot"));
     if (reported->tid_count > 1)
         add_row(line, reported->moments.other.cts, 0, ISO_MARK_NONE,
                 brief_text(line->briefing, "transaction %O commits, which came before it"));

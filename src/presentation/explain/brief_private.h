@@ -8,7 +8,7 @@
  *   %v  const struct iso_reported_value *
  *   %t  const char *: a text of the violation, as it is shown
  *   %s  const char *                             %u  uint64_t
- * and, without an argument: %B the transaction that is blamed; %N its key; %E and %F what was
+ * and, without an argument: %B "transaction t1", that is blamed; %N its key; %E and %F what was
  * expected and what was found; %O the other transaction.
  */
 #pragma once

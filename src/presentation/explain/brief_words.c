@@ -96,8 +96,11 @@ static void put_directive(struct briefing *briefing, char directive, va_list *va
         iso_text_put_unsigned(text, va_arg(*values, uint64_t));
         break;
     case 'B':
+        iso_text_put(text, "transaction ");
+        put_atom(text, &reported->tids[0]);
+        break;
     case 'O':
-        put_atom(text, &reported->tids[directive == 'O']);
+        put_atom(text, &reported->tids[1]);
         break;
     case 'N':
         put_atom(text, &reported->key);
