@@ -49,14 +49,12 @@ static uint64_t seek_path(struct judge *judge, const struct iso_condition_path *
     struct iso_scalar_place seek;
     if (slot->column == ISO_NONE)
         return UINT64_MAX;
-    for (uint32_t i = 0; i < path->count; i++)
-        if (!iso_scalar_seek(slot->type, &judge->asked.where->constants[path->constant + i], &seek))
-            return UINT64_MAX;
-    uint32_t number = rowsets_index(engine, judge->table, slot->column, slot->type);
-    const struct rowsets_index *index = &engine->store.tables[judge->table].indexes[number];
     for (uint32_t i = 0; i < path->count; i++) {
         uint32_t heads[ROWSETS_HEADS];
-        iso_scalar_seek(slot->type, &judge->asked.where->constants[path->constant + i], &seek);
+        if (!iso_scalar_seek(slot->type, &judge->asked.where->constants[path->constant + i], &seek))
+            return UINT64_MAX;
+        uint32_t number = rowsets_index(engine, judge->table, slot->column, slot->type);
+        const struct rowsets_index *index = &engine->store.tables[judge->table].indexes[number];
         uint32_t count = rowsets_index_seek(index, seek, heads);
         for (uint32_t h = 0; h < count; h++) {
             ISO_GROW(judge->scope.lists, judge->scope.list_count, judge->scope.list_capacity);

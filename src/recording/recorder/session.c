@@ -401,15 +401,15 @@ static const char nothing[] = "-\n";
 static void put_bare(const struct iso_recorder_session *session, struct recorder_text *bare,
                      const char *status)
 {
-    if (may_be_bare(session, status) && !session->xid.used && !session->snapshot.used) {
+    if (!may_be_bare(session, status)) {
+        recorder_put(bare, "\n");
+    } else if (!session->xid.used && !session->snapshot.used) {
         recorder_put(bare, nothing);
-        return;
-    }
-    if (may_be_bare(session, status)) {
+    } else {
         recorder_put_bytes(bare, session->record.bytes, session->operations);
         finish_record(session, bare, session->xid.used, status);
+        recorder_put(bare, "\n");
     }
-    recorder_put(bare, "\n");
 }
 
 static enum recorder_fate hold(struct iso_recorder_session *session, const char *status)

@@ -156,9 +156,11 @@ void join_extent_look(struct iso_join *join, uint64_t sts)
     const struct join_positions *positions = &join->positions;
     struct join_extent *extent = &join->extent;
     uint32_t at = positions->commit_first;
+    if (!extent->closed)
+        return;
     while (at < positions->commit_count && positions->commits[at].transaction == ISO_NONE)
         at++;
-    if (extent->closed && at < positions->commit_count)
+    if (at < positions->commit_count)
         add_partial(extent, sts, positions->commits[at].position - 1);
 }
 
