@@ -102,7 +102,8 @@ struct join_extent {
     uint64_t first;             /* xmin of the first client's snapshot; 0: there is none */
     struct join_missing *missing; /* when closed, by xid */
     uint32_t missing_count, missing_capacity;
-    struct join_partial *partial; /* PostgreSQL: when closed; a binlog's: without END */
+    struct join_partial *partial; /* PostgreSQL: when closed; a binlog's: without END; both of
+                                     their members rise */
     uint32_t partial_count, partial_capacity;
 };
 

@@ -131,12 +131,34 @@ static bool is_misplaced(const struct iso_join *join, uint32_t key)
                                join->tables.list[join->keys.list[key].of_table].is_misplaced);
 }
 
+/* How many of those that are partial come at `cts` or before. */
+static uint32_t partial_up_to(const struct join_extent *extent, uint64_t cts)
+{
+    uint32_t low = 0, high = extent->partial_count;
+    while (low < high) {
+        uint32_t middle = low + (high - low) / 2;
+        if (extent->partial[middle].cts <= cts)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+/* Keeps both rising: what comes no earlier and reaches no farther than another says nothing. */
 static void add_partial(struct join_extent *extent, uint64_t cts, uint64_t position)
 {
-    if (extent->partial_count && extent->partial[extent->partial_count - 1].position == position)
+    uint32_t at = partial_up_to(extent, cts), behind = at;
+    if (at && extent->partial[at - 1].position >= position)
         return;
+    at -= at && extent->partial[at - 1].cts == cts;
+    while (behind < extent->partial_count && extent->partial[behind].position <= position)
+        behind++;
     ISO_GROW(extent->partial, extent->partial_count, extent->partial_capacity);
-    extent->partial[extent->partial_count++] = (struct join_partial){cts, position};
+    memmove(extent->partial + at + 1, extent->partial + behind,
+            (extent->partial_count - behind) * sizeof *extent->partial);
+    extent->partial[at] = (struct join_partial){cts, position};
+    extent->partial_count += at + 1 - behind;
 }
 
 void join_extent_place(struct iso_join *join, const struct join_transaction *transaction,
@@ -179,12 +201,8 @@ void join_extent_interrupt(struct iso_join *join, uint64_t position)
 /* Whether no commit up to the position may lack a row of the key. */
 static bool is_whole_at(const struct iso_join *join, uint32_t key, uint64_t position)
 {
-    const struct join_extent *extent = &join->extent;
-    uint64_t sure = extent->partial_count ? passed_by(join, key) : UINT64_MAX;
-    bool whole = true;
-    for (uint32_t i = 0; i < extent->partial_count && whole; i++)
-        whole = extent->partial[i].cts > position || extent->partial[i].position <= sure;
-    return whole;
+    uint32_t count = partial_up_to(&join->extent, position);
+    return !count || join->extent.partial[count - 1].position <= passed_by(join, key);
 }
 
 bool join_extent_is_sure(const struct iso_join *join, uint32_t key, uint64_t position)
