@@ -3,12 +3,13 @@
 #include "base/hash.h"
 #include "values/spelling.h"
 
-/* Class 0 is of integers, the others are of words, by their lengths. */
-enum { INTEGERS = 1, WORDS = ~INTEGERS };
+/* Class 0 is of integers, the others are of words by their lengths: of those that may be codes, and
+ * of others. */
+enum { INTEGERS = 1, WORDS = ~INTEGERS, CODES = 15, OTHERS = ISO_SCALAR_CLASSES - 1 - CODES };
 
-static uint32_t class_of(size_t length)
+static uint32_t class_of(struct iso_word word)
 {
-    return 2u << length % (ISO_SCALAR_CLASSES - 1);
+    return word.is_code ? 2u << word.length % CODES : 2u << CODES << word.length % OTHERS;
 }
 
 static struct iso_json_text text_of(const struct iso_scalar *scalar)
@@ -27,16 +28,15 @@ static uint64_t hash_of(const struct iso_scalar *scalar)
 static bool place_untyped(const struct iso_scalar *value, struct iso_scalar_place *place)
 {
     struct iso_scalar integer;
-    size_t length;
     if (iso_scalar_is_integer(value, &integer)) {
         place->hash = hash_of(&integer);
         place->classes = INTEGERS;
         return integer.kind == ISO_SCALAR_INTEGER && (value->is_signed || integer.number >= 0);
     }
-    length = iso_word_length(text_of(value));
+    struct iso_word word = iso_word_of(text_of(value));
     place->hash = hash_of(value);
-    place->classes = class_of(length);
-    return length && value->text_order != ISO_TEXT_COLLATED;
+    place->classes = class_of(word);
+    return word.length && value->text_order != ISO_TEXT_COLLATED;
 }
 
 bool iso_scalar_place(const struct iso_scalar *value, struct iso_scalar_place *place)
@@ -63,12 +63,15 @@ bool iso_scalar_place(const struct iso_scalar *value, struct iso_scalar_place *p
 }
 
 /* Of all words that may be the same value in another form. */
-static uint32_t classes_near(size_t length)
+static uint32_t classes_near(struct iso_word word)
 {
     uint32_t classes = 0;
-    for (size_t other = 1; other < ISO_WORD_LENGTH; other++)
-        if (iso_words_may_meet(length, other))
-            classes |= class_of(other);
+    for (struct iso_word other = {.length = 1}; other.length < ISO_WORD_LENGTH; other.length++)
+        for (int is_code = 0; is_code < 2; is_code++) {
+            other.is_code = is_code;
+            if (iso_words_may_meet(word, other))
+                classes |= class_of(other);
+        }
     return classes;
 }
 
@@ -84,7 +87,7 @@ bool iso_scalar_seek(struct iso_scalar_type type, const struct iso_scalar *const
         (constant->kind == ISO_SCALAR_UNTYPED && seek->classes == INTEGERS))
         seek->classes = (uint32_t)WORDS;
     else if (constant->kind == ISO_SCALAR_UNTYPED)
-        seek->classes = INTEGERS | classes_near(constant->length);
+        seek->classes = INTEGERS | classes_near(iso_word_of(text_of(constant)));
     else
         return false;
     return constant->kind == ISO_SCALAR_UNTYPED || type.is_signed || constant->number >= 0;

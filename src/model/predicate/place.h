@@ -6,8 +6,9 @@
  *
  * Two scalars that surely differ may meet; two that may be equal always do (iso_places_meet). Of
  * typed values the hash says it all. A text of no type has other spellings, which depend on what
- * kind of text it is: so integers are a class, and words are one for each length, since base64 of
- * one length may be another's bytes. Values that have no place are looked at for every constant.
+ * kind of text it is: so integers are a class, and words are by their lengths and letters, since
+ * base64 of one length may be another's bytes. Values that have no place are looked at for every
+ * constant.
  */
 #pragma once
 

@@ -1,6 +1,7 @@
 #include <assert.h>
 #include <strings.h>
 
+#include "base/base64.h"
 #include "values/labels.h"
 #include "values/spelling_private.h"
 
@@ -198,36 +199,47 @@ static bool may_be_boolean(struct iso_json_text text)
                             : spelling_is_word(text, "true") || spelling_is_word(text, "false");
 }
 
-static bool is_base64_of(size_t length, size_t other)
+/* Whether it may be base64 of as many bytes, or of as many hex digits. */
+static bool is_base64_of(struct iso_word word, size_t length)
 {
-    return length % 4 == 0 && (other == length / 4 * 3 || other == length / 2 * 3);
+    return word.is_code && word.length % 4 == 0 &&
+           (length == word.length / 4 * 3 || length == word.length / 2 * 3);
 }
 
-static bool is_uuid_length(size_t length)
+static bool may_be_uuid(struct iso_word word)
 {
-    return length == 32 || length == 36;
+    return word.is_code && (word.length == 32 || word.length == 36);
 }
 
-bool iso_words_may_meet(size_t length, size_t other)
+bool iso_words_may_meet(struct iso_word one, struct iso_word other)
 {
-    return is_base64_of(length, other) || is_base64_of(other, length) ||
-           (is_uuid_length(length) && is_uuid_length(other));
+    return is_base64_of(one, other.length) || is_base64_of(other, one.length) ||
+           (may_be_uuid(one) && may_be_uuid(other));
 }
 
-static bool is_sure_word(struct iso_json_text text)
+/* Of any length. */
+static struct iso_word word_of(struct iso_json_text text)
 {
-    return is_word(text) && !may_be_boolean(text);
+    struct iso_word word = {0, true};
+    if (!is_word(text) || may_be_boolean(text))
+        return word;
+    word.length = text.length;
+    for (size_t i = 0; i < text.length && word.is_code; i++)
+        word.is_code = text.at[i] == '-' || iso_base64_digit(text.at[i]) >= 0;
+    return word;
 }
 
-size_t iso_word_length(struct iso_json_text text)
+struct iso_word iso_word_of(struct iso_json_text text)
 {
-    return text.length < ISO_WORD_LENGTH && is_sure_word(text) ? text.length : 0;
+    return text.length < ISO_WORD_LENGTH ? word_of(text) : (struct iso_word){0, true};
 }
 
 static bool are_two_words(struct iso_json_text one, struct iso_json_text other)
 {
-    return is_sure_word(one) && is_sure_word(other) &&
-           !iso_words_may_meet(one.length, other.length);
+    if (!is_word(one) || !is_word(other))
+        return false;
+    struct iso_word left = word_of(one), right = word_of(other);
+    return left.length && right.length && !iso_words_may_meet(left, right);
 }
 
 static enum iso_likeness compare_untyped(struct iso_value_type type, struct iso_json_text one,

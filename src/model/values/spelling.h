@@ -45,11 +45,15 @@ enum iso_likeness iso_values_compare(struct iso_value_type type, struct iso_json
 /* ---- texts of no type ---- */
 
 /* A letter before it, as a status or a name has. Two words are two values, whatever type they have,
- * unless their lengths may meet. The length of one; 0: it is none, or a long one. */
-enum { ISO_WORD_LENGTH = 256 }; /* below it */
-size_t iso_word_length(struct iso_json_text text);
-/* Base64 of one length may be the bytes of another, or their hex digits; a UUID has two lengths. */
-bool iso_words_may_meet(size_t length, size_t other);
+ * unless they may meet: base64 may be another's bytes, or their hex digits, and a UUID has two
+ * forms. */
+struct iso_word {
+    size_t length; /* 0: it is none, or as long as ISO_WORD_LENGTH */
+    bool is_code;  /* of letters of base64 and of UUIDs alone */
+};
+enum { ISO_WORD_LENGTH = 256 };
+struct iso_word iso_word_of(struct iso_json_text text);
+bool iso_words_may_meet(struct iso_word one, struct iso_word other);
 
 /* ---- whole rows: objects of columns ---- */
 
