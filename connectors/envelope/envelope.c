@@ -7,8 +7,8 @@
 struct iso_envelope_reader *iso_envelope_reader_new(const struct iso_decoder_options *options,
                                                     bool cells, struct iso_error *error)
 {
-    static const struct envelope_format *const formats[] = {&envelope_json, &envelope_avro,
-                                                            &envelope_protobuf};
+    static const struct envelope_format *const formats[] = {
+        &envelope_json, &envelope_avro, &envelope_protobuf, &envelope_test_decoding};
     const char *name = options->format ? options->format : "json";
     for (size_t i = 0; i < sizeof formats / sizeof *formats; i++) {
         if (strcmp(formats[i]->name, name))
@@ -20,7 +20,8 @@ struct iso_envelope_reader *iso_envelope_reader_new(const struct iso_decoder_opt
         }
         return reader;
     }
-    iso_error_set(error, ISO_BAD_INPUT, "format=%s: expected json, avro or protobuf", name);
+    iso_error_set(error, ISO_BAD_INPUT, "format=%s: expected json, avro, protobuf or test_decoding",
+                  name);
     return NULL;
 }
 

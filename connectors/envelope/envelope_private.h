@@ -23,7 +23,8 @@ struct iso_envelope_reader {
     bool cells;
 };
 
-extern const struct envelope_format envelope_json, envelope_avro, envelope_protobuf;
+extern const struct envelope_format envelope_json, envelope_avro, envelope_protobuf,
+    envelope_test_decoding;
 
 /* Notes that the member is there; false: for the second time. */
 static inline bool envelope_note(struct iso_envelope *envelope, enum iso_member member)

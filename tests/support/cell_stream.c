@@ -18,6 +18,7 @@ const struct cell_format cell_formats[] = {
     {.name = "debezium-json-schemas", .kind = "debezium", .encoding = FEED_JSON_SCHEMAS},
     {.name = "debezium-avro", .kind = "debezium", .encoding = FEED_AVRO},
     {.name = "debezium-protobuf", .kind = "debezium", .encoding = FEED_PROTOBUF},
+    {.name = "test-decoding", .kind = "debezium", .encoding = FEED_TEST_DECODING},
     {.name = "debezium-values", .kind = "debezium", .registers = true},
     {.name = "debezium-no-metadata", .kind = "debezium", .no_metadata = true},
     {.name = "debezium-in-band", .kind = "debezium", .registers = true, .in_band = true},

@@ -16,7 +16,13 @@
 
 enum { FEED_DEBEZIUM_TABLES = 4 };
 
-enum feed_debezium_format { FEED_JSON, FEED_JSON_SCHEMAS, FEED_AVRO, FEED_PROTOBUF };
+enum feed_debezium_format {
+    FEED_JSON,
+    FEED_JSON_SCHEMAS,
+    FEED_AVRO,
+    FEED_PROTOBUF,
+    FEED_TEST_DECODING
+};
 
 struct feed_debezium_options {
     uint64_t seed;

@@ -1,4 +1,4 @@
-/* Debezium's messages in four encodings, written out by hand after the formats' specifications. */
+/* Debezium's messages in five encodings, written out by hand after the formats' specifications. */
 #include <stdio.h>
 #include <string.h>
 
@@ -526,6 +526,70 @@ static void proto_metadata(struct iso_text *text, const struct feed_metadata *me
         proto_number(text, 3, metadata->count);
 }
 
+/* ---- lines of test_decoding ---- */
+
+static void text_quoted(struct iso_text *text, const char *at, size_t length)
+{
+    iso_text_put(text, "'");
+    for (size_t i = 0; i < length; i++)
+        iso_text_put_bytes(text, at[i] == '\'' ? "\'\'" : &at[i], 1 + (at[i] == '\''));
+    iso_text_put(text, "'");
+}
+
+static void text_column(struct iso_text *text, const char *name, const struct feed_text *value)
+{
+    iso_text_put(text, name);
+    if (value->at)
+        text_quoted(text, value->at, value->length);
+    else
+        iso_text_put(text, "null");
+}
+
+static void text_row(struct iso_text *text, const struct feed_row *row)
+{
+    uint8_t amount[2];
+    text_column(text, "k[text]:", &row->key);
+    if (row->key_only)
+        return;
+    text_column(text, " v[public.any]:", &row->value);
+    iso_text_put(text, " amt[numeric]:");
+    amount_of(row, amount);
+    if (has_amount(row))
+        iso_text_format(text, "%u.%02u", amount[1] / 100, amount[1] % 100);
+    else
+        iso_text_put(text, "null");
+    if (row->has_marker)
+        text_column(text, " m[text]:", &row->marker);
+}
+
+static void text_change(struct iso_text *text, const struct feed_change *change)
+{
+    iso_text_format(text, "%c %u %llu %llu ", change->op, change->xid,
+                    (unsigned long long)change->lsn, (unsigned long long)change->previous);
+    if (change->snapshot)
+        iso_text_put(text, change->snapshot);
+    else
+        iso_text_put_unsigned(text, change->order);
+    iso_text_format(text, " public.%s%s", change->table, change->op == 't' ? "" : " ");
+    if (change->op == 'u' && !change->before.is_null && !change->before.key_only)
+        iso_text_put(text, "old-key: ");
+    if (change->op == 'd' ||
+        (change->op == 'u' && !change->before.is_null && !change->before.key_only))
+        text_row(text, &change->before);
+    if (change->op == 'u' && !change->before.is_null && !change->before.key_only)
+        iso_text_put(text, " new-tuple: ");
+    if (change->op != 'd' && change->op != 't')
+        text_row(text, &change->after);
+}
+
+static void text_metadata(struct iso_text *text, const struct feed_metadata *metadata)
+{
+    iso_text_format(text, "%c %u %llu", metadata->is_end ? 'E' : 'B', metadata->xid,
+                    (unsigned long long)metadata->lsn);
+    if (metadata->is_end)
+        iso_text_format(text, " %llu 1795252007737", (unsigned long long)metadata->count);
+}
+
 /* ---- all of them ---- */
 
 void feed_encode_change(struct iso_text *text, enum feed_debezium_format format,
@@ -537,6 +601,9 @@ void feed_encode_change(struct iso_text *text, enum feed_debezium_format format,
         break;
     case FEED_PROTOBUF:
         proto_change(text, change);
+        break;
+    case FEED_TEST_DECODING:
+        text_change(text, change);
         break;
     default:
         json_change(text, change, format == FEED_JSON_SCHEMAS);
@@ -555,6 +622,9 @@ void feed_encode_key(struct iso_text *text, enum feed_debezium_format format,
     case FEED_PROTOBUF:
         iso_text_put_bytes(text, (char[]){0, 0, 0, 0, ID_KEY, 0}, 6);
         proto_bytes(text, 1, key->at, key->length);
+        break;
+    case FEED_TEST_DECODING:
+        text_column(text, "k[text]:", key);
         break;
     default:
         if (format == FEED_JSON_SCHEMAS)
@@ -578,6 +648,9 @@ void feed_encode_metadata(struct iso_text *text, enum feed_debezium_format forma
     case FEED_PROTOBUF:
         proto_metadata(text, metadata);
         break;
+    case FEED_TEST_DECODING:
+        text_metadata(text, metadata);
+        break;
     default:
         json_metadata(text, metadata, format == FEED_JSON_SCHEMAS);
         break;
@@ -595,6 +668,8 @@ struct iso_decoder_options feed_debezium_decoding(enum feed_debezium_format form
                                             .framed = true,
                                             .value = "v",
                                             .registry = &feed_debezium_protobuf};
+    case FEED_TEST_DECODING:
+        return (struct iso_decoder_options){.format = "test_decoding", .value = "v"};
     default:
         return (struct iso_decoder_options){.format = "json", .value = "v"};
     }

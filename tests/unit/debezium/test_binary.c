@@ -191,7 +191,7 @@ static void refuses_options(void **state)
 {
     (void)state;
     assert_string_equal(create_error((struct iso_decoder_options){.format = "xml"}),
-                        "format=xml: expected json, avro or protobuf");
+                        "format=xml: expected json, avro, protobuf or test_decoding");
     assert_string_equal(create_error((struct iso_decoder_options){.format = "avro"}),
                         "format=avro: expected registry=URL and framing, or schema=FILE");
     assert_string_equal(create_error((struct iso_decoder_options){.format = "protobuf"}),
