@@ -84,6 +84,17 @@ bool observed_waits(const struct observed *observed)
     return first && first->own; /* they are asked while nothing else is to be answered */
 }
 
+enum observed_way observed_way(const struct observed *observed)
+{
+    return observed ? observed->question.way : OBSERVED_STAYS;
+}
+
+void observed_interrupt(struct observed *observed)
+{
+    observed->question.way = OBSERVED_INTERRUPTED;
+    observe_count(observed->world, &observed->world->counts.catalogs_interrupted);
+}
+
 bool observed_is_over(const struct observed *observed)
 {
     return (observed->conversation.is_lost || observed->conversation.stops) &&

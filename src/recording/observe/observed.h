@@ -57,6 +57,11 @@ bool observed_asks(struct observed *observed, enum observed_occasion occasion,
 void observed_keep_quiet(struct observed *observed, bool is_quiet);
 /* for the answer to a question of its own; NULL: no */
 bool observed_waits(const struct observed *observed);
+/* A catalog that a session was asked for while it was idle gives way to its client: the question
+ * may be cancelled, and is asked again of who is idle then. */
+enum observed_way { OBSERVED_STAYS, OBSERVED_GIVES_WAY, OBSERVED_INTERRUPTED };
+enum observed_way observed_way(const struct observed *observed); /* NULL is allowed */
+void observed_interrupt(struct observed *observed);              /* it is being cancelled */
 
 /* Observe no longer, once nothing of the observer's own is on its way. */
 void observed_stop(struct observed *observed);

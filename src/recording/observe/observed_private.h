@@ -76,7 +76,7 @@ enum entry_kind {
     ENTRY_CLOSE,
     ENTRY_SYNC,
     ENTRY_FUNCTION,
-    ENTRY_COPIED /* the end of COPY FROM's data: answered by nothing of its own */
+    ENTRY_COPIED /* answered by nothing: the end of COPY FROM's data, or a Sync before it */
 };
 
 enum question {
@@ -192,6 +192,7 @@ struct asked {
     int64_t at; /* nanoseconds: when a question was put; and what confirms the catalog */
     char expected[CATALOG_EXPECTED];
     struct catalog *catalog; /* that is being read */
+    enum observed_way way;   /* its question's */
     char answer[ANSWERS][256];
     struct iso_text failure; /* with which one failed within the client's transaction */
     bool is_owed;            /* to the client, whose transaction failed with it */

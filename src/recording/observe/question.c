@@ -229,6 +229,8 @@ bool observed_asks(struct observed *observed, enum observed_occasion occasion,
     if (!is_moment || !observe_catalog_wanted(observed->world->shared, observed->database, true))
         return false;
     ask_catalog(observed, question);
+    if (occasion == OBSERVED_IDLE)
+        observed->question.way = OBSERVED_GIVES_WAY;
     return true;
 }
 
@@ -301,7 +303,7 @@ static void end_question(struct observed *observed, enum question question)
     struct asked *asked = &observed->question;
     if (question == QUESTION_GUARD)
         return;
-    if (asked->has_failed)
+    if (asked->has_failed && asked->way != OBSERVED_INTERRUPTED)
         observe_count(observed->world, &observed->world->counts.questions_failed);
     if (question == QUESTION_CATALOG) {
         if (asked->has_failed)
@@ -310,6 +312,7 @@ static void end_question(struct observed *observed, enum question question)
             catalog_end(asked->catalog);
         observe_catalog_is(observed->world->shared, observed->database, asked->catalog);
         asked->catalog = NULL;
+        asked->way = OBSERVED_STAYS;
     } else if (question == QUESTION_VIEW && !asked->has_failed) {
         take_view(observed);
     } else if (question == QUESTION_POSITION && !asked->has_failed) {

@@ -84,20 +84,9 @@ void observed_pop_to_sync(struct observed *observed)
 
 void observed_begin_copy(struct observed *observed)
 {
-    uint32_t kept = 1, ends = 1;
-    while (ends < observed->pending.count && observed_at(observed, ends)->kind != ENTRY_COPIED)
-        ends++;
-    observed->conversation.copies = ends == observed->pending.count;
-    for (uint32_t i = 1; i < observed->pending.count; i++) {
-        struct entry *entry = observed_at(observed, i);
-        if ((i < ends && entry->kind == ENTRY_SYNC) || i == ends)
-            continue;
-        if (kept != i) {
-            struct entry moved = *observed_at(observed, kept);
-            *observed_at(observed, kept) = *entry;
-            *entry = moved;
-        }
-        kept++;
-    }
-    observed->pending.count = kept;
+    uint32_t at = 1;
+    for (; at < observed->pending.count && observed_at(observed, at)->kind != ENTRY_COPIED; at++)
+        if (observed_at(observed, at)->kind == ENTRY_SYNC)
+            observed_at(observed, at)->kind = ENTRY_COPIED;
+    observed->conversation.copies = at == observed->pending.count;
 }

@@ -173,9 +173,12 @@ void observe_catalog_is(struct observe_shared *shared, struct observe_database *
             more = cost - database->cost;
     database->is_asked = false;
     database->spent += cost;
-    database->cost = catalog && database->cost && more > 0 ? database->cost + more / 4 : cost;
+    if (catalog || more > 0)
+        database->cost = catalog && database->cost && more > 0 ? database->cost + more / 4 : cost;
     if (catalog)
         take_catalog(database, catalog);
+    else
+        database->is_stale = true;
     pthread_mutex_unlock(&shared->lock);
 }
 

@@ -39,8 +39,9 @@ struct observe_counts {
     uint64_t unconfirmed; /* times that records lost what they list, since the catalog had changed,
                              or could not be asked for */
     uint64_t positions, questions_failed,
-        lost;                      /* sessions that were not understood, and are only passed on */
-    uint64_t catalogs;             /* questions for a catalog, in clients' sessions */
+        lost; /* sessions that were not understood, and are only passed on */
+    uint64_t catalogs, catalogs_interrupted; /* questions for a catalog, in clients' sessions; those
+                                                that gave way to the client */
     uint64_t plans, plans_refused; /* texts that were parsed; that there was no memory for */
 };
 
@@ -112,8 +113,8 @@ int64_t observe_nanoseconds(void); /* of the monotonic clock */
  * earlier records. */
 bool observe_check_wanted(struct observe_shared *shared, struct observe_database *database);
 /* Nobody has asked for CATALOG_SECONDS: of what nobody recorded, too, something may have changed,
- * as tables that are not known yet. An idle session does, which is held up by it for milliseconds,
- * and by the whole catalog for longer. */
+ * as tables that are not known yet. An idle session does, which is held up by it for milliseconds.
+ */
 bool observe_check_is_old(struct observe_shared *shared, struct observe_database *database);
 /* Somebody may have changed the catalog. */
 void observe_is_defined(struct observe_database *database);

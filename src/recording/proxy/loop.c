@@ -18,6 +18,7 @@ enum { EVENTS = 128, ACCEPTS = 64, ROUND_MS = 1000 };
 enum {
     SILENT_SECONDS = 60, /* what a server gives a client for its first messages, too */
     IDLE_SECONDS = 1,
+    INTERRUPT_SECONDS = 5,
     CANCEL_MS = 2
 };
 
@@ -37,7 +38,8 @@ static void ask_epoll(struct loop *loop, struct session *session, struct link *l
 
 static bool reads_client(const struct session *session)
 {
-    return !session->client.ended && !link_waits(&session->server) &&
+    return !session->client.ended && !link_waits(&session->server) && !session->interrupter &&
+           observed_way(session->observed) != OBSERVED_INTERRUPTED &&
            (session->stage == STAGE_FIRST || session->stage == STAGE_STARTUP ||
             session->stage >= STAGE_CLIENT_SHAKES);
 }
@@ -151,6 +153,26 @@ static void read_link(struct loop *loop, struct session *session, struct link *l
     } while (!session->is_dead && link->tls && SSL_pending(link->tls));
 }
 
+/* What the client says does not wait for a catalog. */
+static bool interrupts(struct loop *loop, struct session *session, const struct link *link)
+{
+    if (link != &session->client || !session->target.key.size ||
+        observed_way(session->observed) != OBSERVED_GIVES_WAY)
+        return false;
+    loop_interrupt(loop, session);
+    ask_events(loop, session->interrupter);
+    return true;
+}
+
+static void wake_interrupted(struct loop *loop)
+{
+    for (struct session *session = loop->dead; session; session = session->next)
+        if (session->interrupts) {
+            session->interrupts->interrupter = NULL;
+            ask_events(loop, session->interrupts);
+        }
+}
+
 /* ---- events ---- */
 
 static void write_link(struct loop *loop, struct session *session, struct link *link)
@@ -178,7 +200,8 @@ static void on_event(struct loop *loop, struct session *session, struct link *li
             write_link(loop, session, link);
         if (!session->is_dead && link->tls_wants_write && events & EPOLLOUT)
             read_link(loop, session, link);
-        if (!session->is_dead && events & (EPOLLIN | EPOLLHUP | EPOLLERR))
+        if (!session->is_dead && events & (EPOLLIN | EPOLLHUP | EPOLLERR) &&
+            !interrupts(loop, session, link))
             read_link(loop, session, link);
     }
     ask_events(loop, session);
@@ -230,7 +253,8 @@ static void look_around(struct loop *loop)
         set_accepting(loop, true);
     for (struct session *session = loop->first, *next; session; session = next) {
         next = session->next;
-        if (session->stage < STAGE_RUN && now - session->since > SILENT_SECONDS) {
+        if ((session->stage < STAGE_RUN && now - session->since > SILENT_SECONDS) ||
+            (session->interrupts && now - session->since > INTERRUPT_SECONDS)) {
             loop_end_session(loop, session);
         } else if (session->stage == STAGE_RUN && now - session->touched > IDLE_SECONDS) {
             loop_ask_question(loop, session, OBSERVED_IDLE);
@@ -272,6 +296,7 @@ static void *run_loop(void *context)
         }
         look_around(loop);
         look_at_cancels(loop);
+        wake_interrupted(loop);
         if (loop->paused && loop->dead)
             set_accepting(loop, true);
         loop_free_dead(loop);

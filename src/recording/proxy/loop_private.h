@@ -44,6 +44,9 @@ struct session {
     bool is_dead;
     struct cancel_target target; /* what others' requests to cancel are for */
     struct cancel_key *cancels;  /* this session is such a request */
+    /* One of the proxy's own, without a client, which interrupts a question; and whose it is. The
+     * client's bytes wait until both are over, so that it hits nothing of theirs. */
+    struct session *interrupter, *interrupts;
     struct session *previous, *next;
 };
 
@@ -87,6 +90,8 @@ void loop_take_answer(struct loop *loop, struct session *session, const uint8_t 
 bool loop_goes_on(struct loop *loop, struct session *session, struct link *link);
 /* A request to cancel goes on as soon as it hits nothing of ours, or after some seconds. */
 void loop_look_at_cancel(struct loop *loop, struct session *session);
+/* Cancels a question that gives way. */
+void loop_interrupt(struct loop *loop, struct session *session);
 
 /* messages.c */
 void loop_take_client_bytes(struct loop *loop, struct session *session, uint8_t *bytes,

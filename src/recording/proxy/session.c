@@ -55,6 +55,8 @@ void loop_end_session(struct loop *loop, struct session *session)
         session->next->previous = session->previous;
     session->next = loop->dead;
     loop->dead = session;
+    if (session->interrupter)
+        session->interrupter->interrupts = NULL;
     cancel_remove(&session->target);
     if (session->cancels)
         cancel_ends(session->cancels);

@@ -202,6 +202,22 @@ static void begin_cancel(struct loop *loop, struct session *session, uint32_t le
     loop_look_at_cancel(loop, session);
 }
 
+void loop_interrupt(struct loop *loop, struct session *session)
+{
+    const struct cancel_key *key = &session->target.key;
+    struct session *request = loop_begin_session(loop, -1);
+    wire_put_u32(&request->held, 8 + key->size);
+    wire_put_u32(&request->held, CODE_CANCEL);
+    iso_text_put_bytes(&request->held, key->bytes, key->size);
+    request->cancels = iso_allocate_zeroed(1, sizeof *request->cancels);
+    *request->cancels = *key;
+    cancel_begins(key);
+    request->interrupts = session;
+    session->interrupter = request;
+    observed_interrupt(session->observed);
+    connect_server(loop, request);
+}
+
 static void begin_run(struct loop *loop, struct session *session, uint32_t length)
 {
     const uint8_t *body = (const uint8_t *)session->held.bytes + 8;
@@ -276,7 +292,7 @@ static void take_startup(struct loop *loop, struct session *session)
             send_held(loop, session, 8);
         } else if (code >> 16 == 3) {
             begin_run(loop, session, length);
-        } else if (code == CODE_CANCEL) {
+        } else if (code == CODE_CANCEL && !session->cancels) {
             begin_cancel(loop, session, length);
         } else { /* what only the server knows */
             loop_become_raw(loop, session);

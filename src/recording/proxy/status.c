@@ -186,6 +186,8 @@ static void put_metrics(const struct status_view *view, struct iso_text *text)
          counts->questions_failed},
         {"catalog_questions_total", "counter", "Questions for a catalog in clients' sessions.",
          counts->catalogs},
+        {"catalog_questions_interrupted_total", "counter",
+         "Those of them that were cancelled, as the client went on.", counts->catalogs_interrupted},
         {"databases", "gauge", "Databases that are known, at most 16 of them without a session.",
          observe_databases(view->shared)},
         {"plans_made_total", "counter", "Texts of statements that were parsed.", counts->plans},

@@ -62,6 +62,19 @@ PGOPTIONS="-c default_transaction_isolation=serializable -c default_transaction_
 [ "$(tr '\n' ' ' <"$work/deferrable")" = "on done " ]
 result $? "nor does a session of which that is the default" || sed 's/^/# /' "$work/deferrable"
 psql -qAt -p "$direct" two -c "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE wait_event = 'PgSleep'" >"$work/null"
+# A catalog that a session is asked for while it is idle, here one that never comes, gives way to its client.
+psql -qAt -p "$direct" two -c "BEGIN; LOCK TABLE pg_catalog.pg_publication; SELECT pg_sleep(600)" >"$work/writer" 2>&1 &
+until [ "$(psql -qAt -p "$direct" two -c "SELECT count(*) FROM pg_stat_activity WHERE wait_event = 'PgSleep'")" = 1 ]; do sleep 0.05; done
+coproc idle { psql -qAt -p "$through" two 2>&1; }
+for round in 1 2 3; do
+    echo "CREATE TABLE made_$round (k int);" >&"${idle[1]}"
+    until [ "$(psql -qAt -p "$direct" two -c "SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock'")" = 1 ]; do sleep 0.05; done
+    echo "SELECT $round;" >&"${idle[1]}" && read -r -t 60 -u "${idle[0]}" line && echo "$line"
+done >"$work/idle"
+[ "$(tr '\n' ' ' <"$work/idle")" = "1 2 3 " ] && [ "$(metric catalog_questions_interrupted_total)" = 3 ]
+result $? "an idle session's client waits for no catalog: $(metric catalog_questions_interrupted_total) questions were cancelled" || sed 's/^/# /' "$work/idle"
+psql -qAt -p "$direct" two -c "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE wait_event = 'PgSleep'" >"$work/null"
+exec {idle[1]}>&-
 # A server that compiles each statement of this session does not compile what the proxy asks: of a large catalog that takes half a minute.
 psql -q -p "$direct" -c "CREATE DATABASE three TEMPLATE two"
 PGOPTIONS="-c session_preload_libraries=auto_explain -c auto_explain.log_min_duration=0 -c auto_explain.log_analyze=on -c jit_above_cost=0 -c statement_timeout=20s" \

@@ -164,6 +164,25 @@ static void an_idle_session_asks_for_no_catalog_that_is_known(void **state)
     end(&scene);
 }
 
+/* One that was cancelled, or failed: who is idle asks again, and who works does not take it for cheap. */
+static void a_catalog_that_did_not_come_is_asked_for_again(void **state)
+{
+    (void)state;
+    struct scene scene;
+    begin(&scene);
+    scene.database->cost = 4 * SECOND;
+    scene.database->is_stale = true;
+    scene.database->asked_at = observe_nanoseconds() - 100 * SECOND;
+    assert_true(observe_catalog_wanted(&scene.shared, scene.database, true));
+    assert_false(observe_catalog_wanted(&scene.shared, scene.database, true));
+    read_again(&scene, NULL);
+    assert_false(observe_catalog_wanted(&scene.shared, scene.database, true)); /* at once */
+    assert_false(observe_catalog_wanted(&scene.shared, scene.database, false));
+    scene.database->asked_at = observe_nanoseconds() - 100 * SECOND;
+    assert_true(observe_catalog_wanted(&scene.shared, scene.database, true));
+    end(&scene);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -171,6 +190,7 @@ int main(void)
         cmocka_unit_test(a_check_asks_for_what_was_used),
         cmocka_unit_test(a_newer_catalog_says_more),
         cmocka_unit_test(an_idle_session_asks_for_no_catalog_that_is_known),
+        cmocka_unit_test(a_catalog_that_did_not_come_is_asked_for_again),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

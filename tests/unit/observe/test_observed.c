@@ -719,6 +719,39 @@ static void an_answer_that_ends_too_early_ends_the_observing(void **state)
     end(&talk, "");
 }
 
+/* What a client makes the proxy keep has bounds, beyond which it is passed on unseen: messages that
+ * wait, their bytes, names. */
+static void what_a_client_makes_it_keep_is_bounded(void **state)
+{
+    static char large[1 << 16], named[32];
+    static const struct {
+        char type;
+        const char *body;
+        size_t size;
+        int most;
+    } cases[] = {
+        {'S', "", 0, 1 << 14}, {'B', large, sizeof large, 1 << 8}, {'P', named, 20, 1 << 12}};
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct talk talk;
+        int count = 0;
+        begin(&talk);
+        for (; !talk.observed->conversation.is_lost && count <= 2 * cases[i].most; count++) {
+            size_t length = (size_t)snprintf(named, sizeof named, "%07d", count);
+            memcpy(named + length + 1, "SELECT 1\0\0", 11);
+            client(&talk, cases[i].type, cases[i].body, cases[i].size);
+            if (cases[i].type == 'P') {
+                assert_true(server(&talk, '1', "", 0));
+                client(&talk, 'S', "", 0);
+                assert_true(server(&talk, 'Z', "I", 1));
+            }
+        }
+        assert_in_range(count, cases[i].most / 2, cases[i].most + 1);
+        assert_true(talk.observed->pending.bytes <= (1 << 24) + sizeof large + 1);
+        end(&talk, "");
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -739,6 +772,7 @@ int main(void)
         cmocka_unit_test(behind_an_error_all_is_skipped_until_sync),
         cmocka_unit_test(an_answer_that_does_not_fit_ends_the_observing),
         cmocka_unit_test(an_answer_that_ends_too_early_ends_the_observing),
+        cmocka_unit_test(what_a_client_makes_it_keep_is_bounded),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -5,6 +5,7 @@
 #include "base/memory.h"
 #include "observe/catalog.h"
 #include "observe/shape.h"
+#include "observe/world.h"
 #include "tests/support/test.h"
 #include "wire/put.h"
 
@@ -196,17 +197,81 @@ static void without_a_catalog_nothing_is_known(void **state)
                         "nothing no-table recorded pure");
 }
 
+/* What is looked through for each part of a statement has a bound, so that the work grows with its text. */
 static void what_is_large_is_opaque(void **state)
 {
-    (void)state;
-    struct iso_text sql = {0};
+    static const struct {
+        const char *begin, *format, *end, *said;
+        int many;
+    } cases[] = {{"SELECT 1 FROM t0", ", t%d", "", "opaque table table", SHAPE_TABLES_MOST},
+                 {"SELECT 1", ", a.c%d", " FROM kv a", "opaque shape table", PLAN_USES_MOST + 1},
+                 {"SELECT k FROM kv WHERE v = 1", "+(%d", "", "opaque shape table", 201},
+                 {"WITH a AS (SELECT 1)", ", a%d AS (SELECT 1)", " SELECT k FROM kv",
+                  "opaque shape table", 32}};
     char text[128];
-    iso_text_put(&sql, "SELECT 1 FROM t0");
-    for (int i = 1; i <= SHAPE_TABLES_MOST; i++)
-        iso_text_format(&sql, ", t%d", i);
-    iso_text_put_bytes(&sql, "", 1);
-    assert_string_equal(name_of(sql.bytes, NULL, text, sizeof text), "opaque table table");
-    iso_text_release(&sql);
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct iso_text sql = {0};
+        iso_text_put(&sql, cases[i].begin);
+        for (int j = 1; j <= cases[i].many; j++)
+            iso_text_format(&sql, cases[i].format, j);
+        for (int j = 1; j <= cases[i].many && strchr(cases[i].format, '('); j++)
+            iso_text_put(&sql, strchr(cases[i].format, ')') ? "" : ")");
+        iso_text_put(&sql, cases[i].end);
+        iso_text_put_bytes(&sql, "", 1);
+        assert_string_equal(name_of(sql.bytes, NULL, text, sizeof text), cases[i].said);
+        iso_text_release(&sql);
+    }
+}
+
+/* Also while prepared statements keep them: what has no room is not parsed. */
+static void plans_have_room_for_so_many_bytes(void **state)
+{
+    enum { STATEMENTS = 40 };
+    struct observe_shared shared;
+    struct plan *plans[STATEMENTS];
+    struct observe_shape *shape;
+    size_t most = 0;
+    (void)state;
+    observe_shared_init(&shared, NULL, "t");
+    struct observe_world *world = observe_world_new(&shared);
+    for (int i = 0; i < STATEMENTS; i++) {
+        struct iso_text sql = {0};
+        struct constants constants = {0};
+        iso_text_format(&sql, "SELECT a%d FROM kv", i);
+        for (int j = 0; j < 8000; j++)
+            iso_text_put(&sql, ", a");
+        plans[i] = observe_plan(world, sql.bytes, sql.used, false, &constants, &shape);
+        most = i ? most : world->plan_bytes;
+        constants_release(&constants);
+        iso_text_release(&sql);
+    }
+    assert_true(most * STATEMENTS > WORLD_PLAN_BYTES + 2 * most);
+    assert_true(world->plan_bytes < WORLD_PLAN_BYTES + most);
+    assert_true(world->counts.plans_refused > 0);
+    for (int i = 0; i < STATEMENTS; i++)
+        plan_release(plans[i]);
+    observe_world_free(world);
+    observe_shared_release(&shared);
+}
+
+/* One line each, and no word that may be a secret. */
+static void shapes_for_people_say_no_secrets(void **state)
+{
+    static const char *const cases[][2] = {
+        {"SET app.token TO hunter2", "SET .."},
+        {"alter role a password 'hunter2'", "ALTER .."},
+        {"NOTIFY hunter2", "NOTIFY .."},
+        {"SELECT k AS \"a\nb\x7f\" FROM kv", "SELECT k AS \"a b \" FROM kv"},
+        {"hunter2 is no statement", ".."}};
+    _Atomic size_t account = 0;
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct plan *plan = plan_new(cases[i][0], strlen(cases[i][0]), false, &account);
+        assert_string_equal(plan->shape, cases[i][1]);
+        plan_release(plan);
+    }
+    assert_int_equal(account, 0);
 }
 
 static void rows_are_named_as_change_streams_name_them(void **state)
@@ -225,6 +290,8 @@ int main(void)
         cmocka_unit_test(a_cast_of_a_users_makes_everything_opaque),
         cmocka_unit_test(without_a_catalog_nothing_is_known),
         cmocka_unit_test(what_is_large_is_opaque),
+        cmocka_unit_test(plans_have_room_for_so_many_bytes),
+        cmocka_unit_test(shapes_for_people_say_no_secrets),
         cmocka_unit_test(rows_are_named_as_change_streams_name_them),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
