@@ -55,6 +55,16 @@ void observed_settle(struct observed *observed, bool at_once)
     waiting->catalog = NULL;
 }
 
+/* What was set for the transaction is another again, and whatever it set where it is undone. */
+static void forget_settings(struct observed *observed, bool is_undone)
+{
+    if (!observed->transaction.sets)
+        return;
+    observed->settings.spelling.keeps_floats = false;
+    if (is_undone)
+        observed->settings.by_default = ISOLATION_UNKNOWN;
+}
+
 void observed_end_transaction(struct observed *observed, enum outcome outcome)
 {
     struct transaction *transaction = &observed->transaction;
@@ -81,9 +91,7 @@ void observed_end_transaction(struct observed *observed, enum outcome outcome)
             iso_recorder_unknown(observed->session);
         wait_for_confirmation(observed, has_operations);
     }
-    if (transaction->sets)
-        observed->settings.spelling.keeps_floats =
-            false; /* what was set for the transaction is another again */
+    forget_settings(observed, outcome != OUTCOME_COMMITTED);
     *transaction = (struct transaction){.state = TRANSACTION_NONE};
     observed_forget_savepoints(observed, 0);
     observed_drop_portals(observed);
@@ -108,6 +116,7 @@ void observed_return_to_savepoint(struct observed *observed, const char *name, b
             iso_recorder_rollback_to(observed->session, observed->savepoints.list[i].mark);
         observed->transaction.has_failed &= releases;
         observed->transaction.writes += !releases;
+        forget_settings(observed, !releases);
         observed_forget_savepoints(observed, i + !releases);
         return;
     }

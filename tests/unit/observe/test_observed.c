@@ -564,18 +564,28 @@ static void locked_rows_beside_others_are_of_one_moment_only_in_a_snapshot(void 
     static const char *const locking[] = {
         "SELECT kv.k, kv.v FROM kv JOIN seen USING (k) FOR UPDATE OF kv",
         "SELECT k, v FROM kv FOR KEY SHARE"}; /* which does not keep others from writing them */
-    for (int i = 0; i < 6; i++) {
+    static const char *const begins[] = {"BEGIN ISOLATION LEVEL READ COMMITTED", "BEGIN",
+                                         "BEGIN ISOLATION LEVEL REPEATABLE READ",
+                                         "BEGIN ISOLATION LEVEL REPEATABLE READ"};
+    for (int i = 0; i < 8; i++) {
         struct talk talk;
-        bool is_snapshot = i % 3 == 2;
+        bool is_snapshot = i % 4 == 3;
         begin(&talk);
-        asks(&talk, i % 3 ? "BEGIN ISOLATION LEVEL REPEATABLE READ"
-                          : "BEGIN ISOLATION LEVEL READ COMMITTED");
+        if (i % 4 == 1) { /* a default that is undone */
+            asks(&talk, "BEGIN");
+            completes(&talk, "BEGIN", "T");
+            asks(&talk, "SET SESSION CHARACTERISTICS AS TRANSACTION ISOLATION LEVEL SERIALIZABLE");
+            completes(&talk, "SET", "T");
+            asks(&talk, "ROLLBACK");
+            completes(&talk, "ROLLBACK", "I");
+        }
+        asks(&talk, begins[i % 4]);
         completes(&talk, "BEGIN", "T");
-        if (i % 3 == 1) {
+        if (i % 4 == 2) {
             asks(&talk, "SET transaction_isolation = 'read committed'");
             completes(&talk, "SET", "T");
         }
-        selects(&talk, locking[i / 3], "7", "5", "T");
+        selects(&talk, locking[i / 4], "7", "5", "T");
         assert_int_equal(talk.world->counts.recorded, is_snapshot);
         observed_stop(talk.observed);
         *talk.asked = 0;
