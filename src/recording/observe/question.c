@@ -89,7 +89,7 @@ static bool may_ask(struct observed *observed)
            !observed_find_portal(observed, question_portal);
 }
 
-static const struct plan_statement *only_statement(const struct text *text)
+static struct plan_statement *only_statement(const struct text *text)
 {
     return text && text->plan->count == 1 ? &text->plan->statements[0] : NULL;
 }
@@ -153,7 +153,7 @@ void observed_ask_at_end(struct observed *observed, struct iso_text *before)
 
 /* Before a statement that could be recorded: the catalog, if it is out of date, and what the
  * session sees, if that is not known. And whether what waits was right. */
-static void ask_what_is_meant(struct observed *observed, const struct plan_statement *statement,
+static void ask_what_is_meant(struct observed *observed, struct plan_statement *statement,
                               struct iso_text *before)
 {
     bool is_idle = observed->conversation.status == 'I',
@@ -166,6 +166,7 @@ static void ask_what_is_meant(struct observed *observed, const struct plan_state
         is_idle || (observed->conversation.status == 'T' && observed->transaction.saw_snapshot);
     if (is_new)
         ask_catalog(observed, before);
+    is_worth = is_worth && (is_new || !plan_agrees(statement, observed->catalog));
     if ((observed->doubt.is_dirty && may_see && is_worth) ||
         (observed->waiting.catalog && is_idle && is_check))
         ask_what_is_seen(observed, is_check, before);
@@ -175,7 +176,7 @@ static void ask_what_is_meant(struct observed *observed, const struct plan_state
  * before COMMIT the transaction's xid: with the message that the client sends next, so that the
  * server is not woken for them alone. Without a catalog nobody knows whether the server has these
  * functions, and a question that fails would take the transaction with it. */
-static void ask_before(struct observed *observed, const struct plan_statement *statement,
+static void ask_before(struct observed *observed, struct plan_statement *statement,
                        struct iso_text *before)
 {
     struct transaction *transaction = &observed->transaction;

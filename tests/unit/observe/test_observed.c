@@ -729,6 +729,24 @@ static void an_answer_that_ends_too_early_ends_the_observing(void **state)
     end(&talk, "");
 }
 
+/* Each statement on a temporary table leaves it unknown what the session sees: who asked before each of them would double them. */
+static void only_what_could_be_recorded_asks_what_is_seen(void **state)
+{
+    (void)state;
+    struct talk talk;
+    begin(&talk);
+    for (int i = 0; i < 3; i++) {
+        asks(&talk, "INSERT INTO temporary VALUES (1)");
+        completes(&talk, "INSERT 0 1", "I");
+        assert_string_equal(talk.asked, "");
+    }
+    asks(&talk, "SELECT k, v FROM kv WHERE k = 7");
+    answers(&talk, 6, (const char *const[]){"103", "t", "1", "hex", "f", "f"});
+    assert_false(server(&talk, 'Z', "I", 1));
+    completes(&talk, "SELECT 0", "I");
+    end(&talk, "");
+}
+
 /* What a client makes the proxy keep has bounds, beyond which it is passed on unseen: messages that
  * wait, their bytes, names. */
 static void what_a_client_makes_it_keep_is_bounded(void **state)
@@ -782,6 +800,7 @@ int main(void)
         cmocka_unit_test(behind_an_error_all_is_skipped_until_sync),
         cmocka_unit_test(an_answer_that_does_not_fit_ends_the_observing),
         cmocka_unit_test(an_answer_that_ends_too_early_ends_the_observing),
+        cmocka_unit_test(only_what_could_be_recorded_asks_what_is_seen),
         cmocka_unit_test(what_a_client_makes_it_keep_is_bounded),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
