@@ -5,6 +5,7 @@
 
 #include "base/memory.h"
 #include "predicate/condition_private.h"
+#include "predicate/function.h"
 #include "values/spelling.h"
 
 /* ---- constants ---- */
@@ -37,6 +38,23 @@ static struct iso_scalar number_as(struct iso_value_type type, struct iso_json_t
     return iso_scalar_spell((struct iso_scalar_type){.value = type}, text, out);
 }
 
+/* In the column's unit, or a finer one. */
+static struct iso_scalar time_as(struct iso_scalar_type type, struct iso_json_text text,
+                                 struct iso_text *out)
+{
+    enum { MICROS = 6 };
+    size_t start = out->used;
+    if (is_count(text))
+        return iso_scalar_of_kind(ISO_SCALAR_OPAQUE);
+    struct iso_scalar time = iso_scalar_spell(type, text, out);
+    if (time.kind != ISO_SCALAR_OPAQUE || type.value.kind == ISO_VALUE_DATE ||
+        type.value.detail >= MICROS)
+        return time;
+    out->used = start;
+    type.value.detail = MICROS;
+    return iso_scalar_spell(type, text, out);
+}
+
 static struct iso_scalar string_as(struct iso_scalar_type type, struct iso_json_text text,
                                    struct iso_text *out)
 {
@@ -54,8 +72,7 @@ static struct iso_scalar string_as(struct iso_scalar_type type, struct iso_json_
     case ISO_VALUE_DATE:
     case ISO_VALUE_TIMESTAMP:
     case ISO_VALUE_TIME:
-        return is_count(text) ? iso_scalar_of_kind(ISO_SCALAR_OPAQUE)
-                              : iso_scalar_spell(type, text, out);
+        return time_as(type, text, out);
     case ISO_VALUE_BYTES:
         return is_hex ? iso_scalar_spell(type, text, out) : iso_scalar_of_kind(ISO_SCALAR_OPAQUE);
     default:
@@ -121,7 +138,7 @@ static bool is_number(const struct iso_condition *condition, uint16_t operand)
 
 static void meets(struct iso_condition *condition, uint16_t operand, bool number)
 {
-    if (!(operand & CONDITION_CONSTANT))
+    if (operand < CONDITION_DERIVED)
         condition->columns[operand].meets_numbers &= number;
 }
 
@@ -130,6 +147,8 @@ static void find_numbers(struct iso_condition *condition, const struct iso_scala
 {
     for (uint32_t i = 0; i < condition->column_count; i++)
         condition->columns[i].meets_numbers = is_untyped(types[i].value);
+    for (uint32_t i = 0; i < condition->derived_count; i++)
+        meets(condition, condition->derived[i].operand, false);
     for (uint32_t i = 0; i < condition->step_count; i++) {
         const struct condition_step *step = &condition->steps[i];
         bool number = step->code == CONDITION_IS_NULL;
@@ -146,6 +165,66 @@ static void find_numbers(struct iso_condition *condition, const struct iso_scala
     }
 }
 
+/* What is derived has a type before the constants that it is compared with. */
+static void bind_derived(struct iso_condition *condition, const struct iso_scalar_type *types)
+{
+    static const struct iso_scalar_type plain_text = {.value = {.kind = ISO_VALUE_TEXT}};
+    for (uint32_t i = 0; i < condition->derived_count; i++) {
+        struct condition_derived *derived = &condition->derived[i];
+        uint16_t of = derived->operand;
+        derived->type = predicate_function_type(
+            derived->function, of & CONDITION_CONSTANT ? plain_text
+                               : of & CONDITION_DERIVED
+                                   ? condition->derived[of & ~(unsigned)CONDITION_DERIVED].type
+                                   : types[of]);
+    }
+}
+
+/* What the function makes of the constant, of which `spelt` has the text from `start` on. */
+static struct iso_scalar apply_to(uint8_t function, struct iso_scalar constant,
+                                  struct iso_text *spelt, size_t start)
+{
+    struct iso_text room = {0};
+    struct iso_scalar value = predicate_apply(function, &constant, &room);
+    if (room.used) {
+        spelt->used = start;
+        iso_text_put_bytes(spelt, room.bytes, room.used);
+        value.text = spelt->bytes + start + (value.text - room.bytes);
+    }
+    iso_text_release(&room);
+    return value;
+}
+
+/* A text that is given to a cast, or compared with one, is of its type. */
+static struct iso_scalar constant_of(struct iso_condition *condition,
+                                     const struct condition_literal *literal,
+                                     const struct iso_scalar_type *types)
+{
+    struct iso_text *spelt = &condition->spelt;
+    size_t start = spelt->used;
+    struct iso_json_text text = {condition->names.bytes + literal->start, literal->length};
+    bool has_column = literal->column != CONDITION_NO_COLUMN,
+         casts = literal->function && predicate_function_sort(literal->function) == PREDICATE_CASTS;
+    const struct condition_derived *derived =
+        has_column && literal->column & CONDITION_DERIVED
+            ? &condition->derived[literal->column & ~(unsigned)CONDITION_DERIVED]
+            : NULL;
+    struct iso_scalar_type type = {0};
+    if (casts)
+        type = predicate_function_type(literal->function, type);
+    else if (has_column)
+        type = derived ? derived->type : types[literal->column];
+    bool is_typed = casts ? literal->kind == CONDITION_STRING : has_column;
+    struct iso_scalar constant = constant_as(
+        is_typed ? &type : NULL, (enum condition_literal_kind)literal->kind, text, spelt);
+    if (literal->function)
+        return apply_to(literal->function, constant, spelt, start);
+    if (derived && literal->kind == CONDITION_STRING &&
+        predicate_function_sort(derived->function) == PREDICATE_CASTS)
+        return apply_to(derived->function, constant, spelt, start);
+    return constant;
+}
+
 void iso_condition_bind(struct iso_condition *condition, const struct iso_scalar_type *types)
 {
     struct iso_text *spelt = &condition->spelt;
@@ -153,14 +232,11 @@ void iso_condition_bind(struct iso_condition *condition, const struct iso_scalar
     condition->misfit = 0;
     condition->constants = iso_reallocate(condition->constants,
                                           condition->constant_count * sizeof *condition->constants);
+    bind_derived(condition, types);
     for (uint32_t i = 0; i < condition->constant_count; i++) {
         const struct condition_literal *literal = &condition->literals[i];
-        const struct iso_scalar_type *type =
-            literal->column == CONDITION_NO_COLUMN ? NULL : &types[literal->column];
-        struct iso_json_text text = {condition->names.bytes + literal->start, literal->length};
         size_t start = spelt->used;
-        condition->constants[i] =
-            constant_as(type, (enum condition_literal_kind)literal->kind, text, spelt);
+        condition->constants[i] = constant_of(condition, literal, types);
         keep_text(spelt, start, &condition->constants[i]);
         if (condition->constants[i].kind == ISO_SCALAR_OPAQUE && !condition->misfit)
             condition->misfit = literal->location;
@@ -174,16 +250,47 @@ void iso_condition_bind(struct iso_condition *condition, const struct iso_scalar
 
 /* ---- a row ---- */
 
+struct value {
+    bool is_known;
+    struct iso_scalar scalar;
+    struct iso_text room; /* of the scalar's text */
+};
+
 struct row {
+    const struct iso_condition *condition;
     const struct iso_scalar *cells, *constants;
+    struct value *derived;                   /* NULL: there are none */
     uint64_t known[CONDITION_REPEATED / 64]; /* bits of `repeated` */
     iso_truth repeated[CONDITION_REPEATED];
 };
 
+static const struct iso_scalar *derived_of(const struct row *row, uint32_t number);
+
 static inline const struct iso_scalar *operand_of(const struct row *row, uint16_t operand)
 {
-    return operand & CONDITION_CONSTANT ? &row->constants[operand & ~(unsigned)CONDITION_CONSTANT]
-                                        : &row->cells[operand];
+    if (operand & CONDITION_CONSTANT)
+        return &row->constants[operand & ~(unsigned)CONDITION_CONSTANT];
+    return operand < CONDITION_DERIVED ? &row->cells[operand]
+                                       : derived_of(row, operand & ~(unsigned)CONDITION_DERIVED);
+}
+
+/* Once a row, and where it is asked for. */
+static const struct iso_scalar *derived_of(const struct row *row, uint32_t number)
+{
+    const struct condition_derived *derived = &row->condition->derived[number];
+    struct value *value = &row->derived[number];
+    if (!value->is_known)
+        value->scalar =
+            predicate_apply(derived->function, operand_of(row, derived->operand), &value->room);
+    value->is_known = true;
+    return &value->scalar;
+}
+
+static void release_derived(struct row *row)
+{
+    for (uint32_t i = 0; row->derived && i < row->condition->derived_count; i++)
+        iso_text_release(&row->derived[i].room);
+    iso_free(row->derived);
 }
 
 static iso_truth test(const struct row *row, const struct condition_step *step)
@@ -246,8 +353,12 @@ iso_truth iso_condition_judge(const struct iso_condition *condition, const struc
     iso_truth stack[CONDITION_STACK];
     uint32_t used = 0;
     struct row row;
+    row.condition = condition;
     row.cells = cells;
     row.constants = condition->constants;
+    row.derived = NULL;
+    if (condition->derived_count)
+        row.derived = iso_allocate_zeroed(condition->derived_count, sizeof *row.derived);
     memset(row.known, 0, sizeof row.known);
     const struct condition_step *end = condition->steps + condition->step_count;
     for (const struct condition_step *step = condition->steps; step < end; step++) {
@@ -297,5 +408,6 @@ iso_truth iso_condition_judge(const struct iso_condition *condition, const struc
         }
         assert(used && used <= CONDITION_STACK);
     }
+    release_derived(&row);
     return *stack;
 }

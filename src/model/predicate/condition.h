@@ -12,18 +12,21 @@
  *     condition  = term { OR term } term = factor { AND factor } factor = NOT factor | test
  *     test       = operand ( = | <> | != | < | <= | > | >= ) operand
  *                | operand [NOT] BETWEEN operand AND operand
- *                | operand [NOT] IN ( constant, ... )
- *                | column [NOT] LIKE 'a_%'                     the backslash escapes
+ *                | operand [NOT] IN ( [ constant, ... ] )
+ *                | operand [NOT] LIKE 'a_%'                    the backslash escapes
  *                | operand IS [NOT] DISTINCT FROM operand
  *                | operand IS [NOT] NULL
  *                | ( operand | "(" condition ")" ) [ IS [NOT] ( TRUE | FALSE | UNKNOWN ) ]
- *     operand    = column | constant | "(" operand ")"
+ *     operand    = ( column | constant | "(" operand ")" | ( LOWER | UPPER ) "(" operand ")"
+ *                | CAST "(" operand AS type ")" | type 'text' ) { :: type }
+ *     type       = smallint | int | bigint | numeric | real | double precision | boolean | text
+ *                | date | timestamp | timestamptz | time | uuid         (function.h)
  *     column     = name, "name" with "" for a quote, `name` with `` for one
  *     constant   = [+|-] 12 | 1.5 | .5 | 1e3 | 'text' with '' for a quote | X'00ff' | TRUE | FALSE
  *                | NULL
  *
  * A column without double quotes is meant in any case of letters, one with them as it is written.
- * There are no comments, functions, casts, arithmetic, parameters and no qualified names: they are
+ * There are no comments, other functions, arithmetic, parameters and no qualified names: they are
  * refused, with the location and with what could stand there.
  *
  * The program is flat: steps of eight bytes that push truths on a stack (truth.h) or skip what no
@@ -36,12 +39,14 @@
  * '2024-02-29' is a date's count of days, 1.50 is 1.5. A constant that is no value of that type
  * makes its test unjudged.
  *
- * Limits: ISO_CONDITION_TEXT bytes, _COLUMNS columns, _DEPTH levels of brackets and NOTs. Beyond
+ * Limits: ISO_CONDITION_TEXT bytes, _COLUMNS columns, as many functions and casts of them, _DEPTH
+ * levels of brackets and NOTs. Beyond
  * them it is refused.
  *
  * Errors: ISO_BAD_INPUT, "byte 17: found 'x', expected ...", bytes from 1. Cost: parsing and
  * binding are linear in the text; judging is linear in the steps that are not skipped, and
- * allocates nothing (but see scalar.h, of texts without a type). Ownership: a condition owns all
+ * allocates nothing (but for functions and casts; and see scalar.h, of texts without a type).
+ * Ownership: a condition owns all
  * that it lists, constants too, until it is bound again or released; cells are the caller's.
  * Threads: one to parse and bind; any number to judge.
  */
@@ -85,7 +90,9 @@ struct iso_condition {
     /* The rest is the module's. */
     struct condition_step *steps;
     struct condition_literal *literals; /* of constants */
-    struct iso_text names, spelt;       /* what names and literals refer to; what constants do */
+    struct condition_derived *derived;
+    uint32_t derived_count;
+    struct iso_text names, spelt; /* what names and literals refer to; what constants do */
 };
 
 enum iso_status iso_condition_parse(struct iso_condition *condition, const char *text,

@@ -8,12 +8,13 @@
 #include "base/memory.h"
 #include "base/number_map.h"
 #include "predicate/condition_private.h"
+#include "predicate/function.h"
 #include "predicate/lexer.h"
 
 /* An operand before it is known what it is compared with: a literal's type is its column's. */
 struct operand {
-    bool is_column;
-    uint16_t column;
+    bool is_literal;
+    uint16_t number; /* of a column, or of what is derived of one */
     struct condition_literal literal;
 };
 
@@ -26,7 +27,7 @@ struct expression {
 struct parser {
     struct predicate_lexer lexer;
     struct condition_step *steps;
-    uint32_t capacity, columns, literals, paths; /* of the lists */
+    uint32_t capacity, columns, literals, derived, paths; /* of the lists */
     struct iso_condition *condition;
     struct iso_number_map constants, tests; /* by hash, by operands: where it stood first */
     uint32_t repeated;
@@ -89,8 +90,8 @@ static bool is_constant(const struct iso_condition *condition, uint32_t number,
 {
     const struct condition_literal *known = &condition->literals[number];
     const char *names = condition->names.bytes;
-    return known->kind == literal->kind && known->column == column &&
-           known->length == literal->length &&
+    return known->kind == literal->kind && known->function == literal->function &&
+           known->column == column && known->length == literal->length &&
            !memcmp(names + known->start, names + literal->start, literal->length);
 }
 
@@ -109,15 +110,15 @@ static uint16_t find_constant(struct parser *parser, const struct condition_lite
 
 static uint16_t column_of(const struct operand *operand)
 {
-    return operand->is_column ? operand->column : CONDITION_NO_COLUMN;
+    return operand->is_literal ? CONDITION_NO_COLUMN : operand->number;
 }
 
 /* As a step names it, if it is compared with `other`. */
 static uint16_t operand_of(struct parser *parser, const struct operand *operand,
                            const struct operand *other)
 {
-    if (operand->is_column)
-        return operand->column;
+    if (!operand->is_literal)
+        return operand->number;
     return CONDITION_CONSTANT |
            find_constant(parser, &operand->literal, other ? column_of(other) : CONDITION_NO_COLUMN);
 }
@@ -154,16 +155,26 @@ static void emit_numbered(struct parser *parser, struct condition_step step)
     steps[at].count = steps[first].count;
 }
 
+/* The column is one of the constants. One of another type (DATE '2024-02-29') is not where an index
+ * would look for it. */
+static void add_equality(struct parser *parser, uint16_t column, uint32_t constant, uint16_t count)
+{
+    for (uint32_t i = 0; i < count; i++)
+        if (parser->condition->literals[constant + i].function)
+            return;
+    add_path(parser, (struct iso_condition_path){
+                         .column = column, .constant = (uint16_t)constant, .count = count});
+}
+
 static void emit_test(struct parser *parser, uint16_t left, unsigned accepted, uint16_t right)
 {
-    bool is_column = !(left & CONDITION_CONSTANT), is_constant = right & CONDITION_CONSTANT;
+    bool is_column = left < CONDITION_DERIVED;
+    uint16_t other = is_column ? right : left;
     emit_numbered(parser,
                   (struct condition_step){CONDITION_COMPARE, (uint8_t)accepted, left, right, 0});
-    if (accepted == ISO_ORDER_EQUAL && is_column == is_constant)
-        add_path(parser, (struct iso_condition_path){.column = is_column ? left : right,
-                                                     .constant = (is_column ? right : left) &
-                                                                 ~(unsigned)CONDITION_CONSTANT,
-                                                     .count = 1});
+    if (accepted == ISO_ORDER_EQUAL && other & CONDITION_CONSTANT &&
+        (is_column || right < CONDITION_DERIVED))
+        add_equality(parser, is_column ? left : right, other & ~(unsigned)CONDITION_CONSTANT, 1);
 }
 
 static void emit_compare(struct parser *parser, const struct operand *left, unsigned accepted,
@@ -224,16 +235,13 @@ static bool parse_column(struct parser *parser, struct operand *operand)
         i++;
     if (i == ISO_CONDITION_COLUMNS)
         return refuse(parser, "at most 256 columns");
-    operand->is_column = true;
-    operand->column = (uint16_t)i;
+    *operand = (struct operand){.number = (uint16_t)i};
     if (i == condition->column_count) {
         column.name.at = iso_copy_text(column.name.at, column.name.length);
         ISO_PUSH(condition->columns, condition->column_count, parser->columns, column);
     }
     condition->names.used = before;
-    if (!next_word(parser))
-        return false;
-    return !is_at(parser, PREDICATE_OPEN) || refuse(parser, "an operator: functions are not taken");
+    return next_word(parser);
 }
 
 static struct condition_literal literal_at(struct parser *parser, enum condition_literal_kind kind)
@@ -314,24 +322,119 @@ static bool parse_constant(struct parser *parser, struct condition_literal *lite
     }
 }
 
+/* ---- functions and casts ---- */
+
+static bool parse_operand(struct parser *parser, struct operand *operand);
+
+/* The same of the same operand is derived once. */
+static bool derive(struct parser *parser, uint8_t function, struct operand *operand)
+{
+    struct iso_condition *condition = parser->condition;
+    if (operand->is_literal && !operand->literal.function) {
+        bool is_text = operand->literal.kind == CONDITION_STRING &&
+                       predicate_function_sort(function) == PREDICATE_IS_TEXT;
+        operand->literal.function = is_text ? PREDICATE_NO_FUNCTION : function;
+        return true;
+    }
+    uint16_t of = operand_of(parser, operand, NULL);
+    uint32_t i = 0;
+    while (i < condition->derived_count &&
+           (condition->derived[i].function != function || condition->derived[i].operand != of))
+        i++;
+    if (i == ISO_CONDITION_COLUMNS)
+        return refuse(parser, "at most 256 functions and casts");
+    if (i == condition->derived_count)
+        ISO_PUSH(condition->derived, condition->derived_count, parser->derived,
+                 ((struct condition_derived){.function = function, .operand = of}));
+    *operand = (struct operand){.number = (uint16_t)(CONDITION_DERIVED | i)};
+    return true;
+}
+
+/* A type's name, of one word or `double precision`. */
+static bool parse_type(struct parser *parser, uint8_t *function)
+{
+    bool is_double = predicate_word_is(&parser->lexer.word, "double");
+    *function = is_at(parser, PREDICATE_NAME)
+                    ? predicate_function_named(parser->lexer.word.text, true)
+                    : PREDICATE_NO_FUNCTION;
+    if (!*function)
+        return refuse(parser, "int, bigint, numeric, double precision, boolean, text, date, "
+                              "timestamp, timestamptz, time or uuid");
+    if (!next_word(parser))
+        return false;
+    if (is_double && predicate_word_is(&parser->lexer.word, "precision") && !next_word(parser))
+        return false;
+    return !is_at(parser, PREDICATE_OPEN) || refuse(parser, "a type without brackets");
+}
+
+static bool parse_cast(struct parser *parser, struct operand *operand)
+{
+    uint8_t function;
+    return next_word(parser) && parse_type(parser, &function) && derive(parser, function, operand);
+}
+
+/* Behind `lower`, `upper` or `cast`, which stands before an open bracket. */
+static bool parse_call(struct parser *parser, uint8_t function, struct operand *operand)
+{
+    if (!deeper(parser) || !expect(parser, PREDICATE_OPEN, "'('") ||
+        !parse_operand(parser, operand))
+        return false;
+    if (!function && !predicate_word_is(&parser->lexer.word, "as"))
+        return refuse(parser, "AS and a type");
+    parser->depth--;
+    return (function ? derive(parser, function, operand) : parse_cast(parser, operand)) &&
+           expect(parser, PREDICATE_CLOSE, "')' behind what is changed");
+}
+
+/* A column; a function's name, or a type's before a text. */
+static bool parse_named(struct parser *parser, struct operand *operand)
+{
+    struct predicate_lexer before = parser->lexer;
+    struct iso_json_text name = parser->lexer.word.text;
+    bool is_plain = is_at(parser, PREDICATE_NAME);
+    if (!next_word(parser))
+        return false;
+    uint8_t function =
+        is_plain ? predicate_function_named(name, is_at(parser, PREDICATE_STRING)) : 0;
+    if (is_at(parser, PREDICATE_OPEN) && is_plain) {
+        if (function || predicate_word_is(&before.word, "cast"))
+            return parse_call(parser, function, operand);
+        return refuse(parser, "an operator: of functions only lower, upper and CAST are taken");
+    }
+    if (is_at(parser, PREDICATE_STRING) && function) {
+        operand->is_literal = true;
+        return parse_constant(parser, &operand->literal, "") && derive(parser, function, operand);
+    }
+    parser->lexer = before;
+    return parse_column(parser, operand);
+}
+
 static bool parse_plain_operand(struct parser *parser, struct operand *operand)
 {
     if (is_at(parser, PREDICATE_NAME) || is_at(parser, PREDICATE_QUOTED) ||
         is_at(parser, PREDICATE_TICKED))
-        return parse_column(parser, operand);
-    operand->is_column = false;
+        return parse_named(parser, operand);
+    operand->is_literal = true;
     return parse_constant(parser, &operand->literal, "a column or a constant");
+}
+
+static bool parse_casts(struct parser *parser, struct operand *operand)
+{
+    while (is_at(parser, PREDICATE_CAST))
+        if (!parse_cast(parser, operand))
+            return false;
+    return true;
 }
 
 /* Parses an operand of a comparison, in brackets, too. */
 static bool parse_operand(struct parser *parser, struct operand *operand)
 {
     if (!is_at(parser, PREDICATE_OPEN))
-        return parse_plain_operand(parser, operand);
+        return parse_plain_operand(parser, operand) && parse_casts(parser, operand);
     bool fine = deeper(parser) && next_word(parser) && parse_operand(parser, operand) &&
                 expect(parser, PREDICATE_CLOSE, "')': only a column or a constant is compared");
     parser->depth--;
-    return fine;
+    return fine && parse_casts(parser, operand);
 }
 
 /* ---- tests ---- */
@@ -378,31 +481,39 @@ static bool parse_between(struct parser *parser, const struct operand *left, boo
     return true;
 }
 
+static bool parse_item(struct parser *parser, struct operand *item)
+{
+    struct predicate_lexer at = parser->lexer;
+    return parse_operand(parser, item) &&
+           (item->is_literal || predicate_lexer_refuse(&at, "a constant of the list"));
+}
+
 static bool parse_in(struct parser *parser, const struct operand *left, bool is_not)
 {
-    struct operand item = {.is_column = false};
+    struct operand item;
     uint32_t mark = parser->condition->path_count;
     uint16_t first = 0, count = 0, operand = 0;
     if (!next_word(parser) || !expect(parser, PREDICATE_OPEN, "'(' and the constants of the list"))
         return false;
     operand = operand_of(parser, left, NULL);
-    do {
-        if (count && !next_word(parser))
-            return false;
-        if (!parse_constant(parser, &item.literal, "a constant of the list"))
+    while (!(is_at(parser, PREDICATE_CLOSE) && !count)) {
+        if (!parse_item(parser, &item))
             return false;
         uint16_t constant = add_constant(parser, &item.literal, column_of(left));
         first = count++ ? first : constant;
-    } while (is_at(parser, PREDICATE_COMMA));
+        if (!is_at(parser, PREDICATE_COMMA))
+            break;
+        if (!next_word(parser))
+            return false;
+    }
     if (!expect(parser, PREDICATE_CLOSE, "',' or ')'"))
         return false;
     if (count == 1) {
         emit_test(parser, operand, ISO_ORDER_EQUAL, CONDITION_CONSTANT | first);
     } else {
         emit(parser, (struct condition_step){CONDITION_IN, ISO_ORDER_EQUAL, operand, first, count});
-        if (left->is_column)
-            add_path(parser, (struct iso_condition_path){
-                                 .column = operand, .constant = first, .count = count});
+        if (operand < CONDITION_DERIVED && count)
+            add_equality(parser, operand, first, count);
     }
     emit_not(parser, is_not);
     if (is_not)
@@ -430,16 +541,18 @@ static bool ends_in_escape(struct iso_json_text pattern)
 
 static bool parse_like(struct parser *parser, const struct operand *left, bool is_not)
 {
-    struct operand pattern = {.is_column = false};
-    if (!left->is_column)
+    struct operand pattern;
+    if (left->is_literal)
         return refuse(parser, "a column before LIKE");
     if (!next_word(parser))
         return false;
-    if (!is_at(parser, PREDICATE_STRING))
-        return refuse(parser, "a pattern: 'text', 'prefix%', '%a_c%'");
     struct predicate_lexer at = parser->lexer;
-    if (!parse_constant(parser, &pattern.literal, ""))
+    if (!parse_operand(parser, &pattern))
         return false;
+    if (!pattern.is_literal || pattern.literal.kind != CONDITION_STRING ||
+        (pattern.literal.function &&
+         predicate_function_sort(pattern.literal.function) != PREDICATE_FOLDS))
+        return predicate_lexer_refuse(&at, "a pattern: 'text', 'prefix%', '%a_c%'");
     struct iso_json_text text = {parser->condition->names.bytes + pattern.literal.start,
                                  pattern.literal.length};
     if (ends_in_escape(text))
@@ -448,9 +561,9 @@ static bool parse_like(struct parser *parser, const struct operand *left, bool i
         return refuse(parser, "AND, OR or the end: other escapes than the backslash are not taken");
     bool prefix = is_prefix(text), open = prefix && text.length && text.at[text.length - 1] == '%';
     pattern.literal.length -= open;
-    uint16_t constant = add_constant(parser, &pattern.literal, left->column);
+    uint16_t constant = add_constant(parser, &pattern.literal, left->number);
     emit(parser, (struct condition_step){prefix ? CONDITION_BEGINS : CONDITION_LIKE, (uint8_t)open,
-                                         left->column, constant, 0});
+                                         left->number, constant, 0});
     emit_not(parser, is_not);
     return true;
 }
@@ -541,11 +654,12 @@ static bool parse_test(struct parser *parser, struct expression *expression)
     uint32_t mark = parser->condition->path_count;
     bool is_test = false;
     if (is_at(parser, PREDICATE_OPEN)) {
-        if (!parse_brackets(parser, expression))
+        if (!parse_brackets(parser, expression) ||
+            (expression->is_operand && !parse_casts(parser, &expression->operand)))
             return false;
     } else {
         expression->is_operand = true;
-        if (!parse_plain_operand(parser, &expression->operand))
+        if (!parse_operand(parser, &expression->operand))
             return false;
     }
     if (expression->is_operand && !parse_behind(parser, &expression->operand, &is_test))
@@ -671,7 +785,7 @@ void iso_condition_release(struct iso_condition *condition)
     for (uint32_t i = 0; i < condition->column_count; i++)
         iso_free((char *)(uintptr_t)condition->columns[i].name.at);
     ISO_FREE_ALL(condition->columns, condition->constants, condition->paths, condition->steps,
-                 condition->literals);
+                 condition->literals, condition->derived);
     iso_text_release(&condition->names);
     iso_text_release(&condition->spelt);
     *condition = (struct iso_condition){0};

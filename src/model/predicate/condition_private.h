@@ -22,7 +22,9 @@ enum condition_code {
                            `set` */
 };
 
-enum { CONDITION_CONSTANT = 0x8000 }; /* an operand with this bit is a constant, else a column */
+/* An operand with the first bit is a constant, else one with the second is derived, else a
+ * column. */
+enum { CONDITION_CONSTANT = 0x8000, CONDITION_DERIVED = 0x4000 };
 
 struct condition_step {
     uint8_t code;
@@ -38,11 +40,19 @@ enum condition_literal_kind {
     CONDITION_BYTES /* base64 */
 };
 
+/* What a function makes of an operand that stands before it in its list. */
+struct condition_derived {
+    uint8_t function; /* predicate/function.h */
+    uint16_t operand;
+    struct iso_scalar_type type; /* once it is bound */
+};
+
 enum { CONDITION_NO_COLUMN = 0xffff };
 
 struct condition_literal {
     uint8_t kind;
-    uint16_t column; /* with which it is compared, or CONDITION_NO_COLUMN */
+    uint8_t function; /* that it is given to, or PREDICATE_NO_FUNCTION */
+    uint16_t column;  /* or derived, with which it is compared; or CONDITION_NO_COLUMN */
     uint32_t location;
     uint32_t start, length; /* of its text, in the condition's names */
 };

@@ -18,7 +18,7 @@ static const struct {
 };
 
 /* Signs of SQL that are refused, each with what to do instead; longer ones before their
- * beginnings. */
+ * beginnings, also a cast, which is taken. */
 static const struct {
     const char *sign, *advice;
 } refused[] = {
@@ -29,8 +29,8 @@ static const struct {
     {"<=>", "write a = b OR (a IS NULL AND b IS NULL)"},
     {"&&", "write AND"},
     {"||", "write OR; texts are not joined here"},
-    {"::", "casts are not taken: a constant has its column's type"},
     {".", "write the column without its table"},
+    {"::", NULL},
     {"?", "write the parameter's value"},
     {"$", "write the parameter's value"},
     {":", "write the parameter's value"},
@@ -218,8 +218,9 @@ static bool take_sign(struct predicate_lexer *lexer)
     for (size_t i = 0; i < sizeof refused / sizeof *refused; i++) {
         size_t length = strlen(refused[i].sign);
         if (length <= left && !memcmp(lexer->at, refused[i].sign, length))
-            return refuse(lexer, (struct iso_json_text){lexer->at, length}, ": ",
-                          refused[i].advice);
+            return refused[i].advice ? refuse(lexer, (struct iso_json_text){lexer->at, length},
+                                              ": ", refused[i].advice)
+                                     : take_word(lexer, PREDICATE_CAST, lexer->at + length);
     }
     for (size_t i = 0; i < sizeof signs / sizeof *signs; i++) {
         size_t length = strlen(signs[i].sign);

@@ -26,7 +26,8 @@ enum predicate_word_kind {
     PREDICATE_PLUS,
     PREDICATE_MINUS,
     PREDICATE_STAR,
-    PREDICATE_AND, /* from here on keywords */
+    PREDICATE_CAST, /* :: */
+    PREDICATE_AND,  /* from here on keywords */
     PREDICATE_OR,
     PREDICATE_NOT,
     PREDICATE_IN,

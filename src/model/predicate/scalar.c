@@ -241,8 +241,7 @@ static iso_order compare_digits(const struct iso_scalar *left, const struct iso_
     return iso_order_of(minus ? -order : order);
 }
 
-/* Finite: a number beyond all doubles is the largest of them, and below infinity. */
-static double real_of(const struct iso_scalar *scalar)
+double iso_scalar_real(const struct iso_scalar *scalar)
 {
     char copy[DOUBLE_TEXT];
     if (scalar->kind == ISO_SCALAR_DOUBLE)
@@ -275,7 +274,7 @@ static bool is_number(const struct iso_scalar *scalar)
 static iso_order compare_numbers(const struct iso_scalar *left, const struct iso_scalar *right)
 {
     if (left->kind == ISO_SCALAR_DOUBLE || right->kind == ISO_SCALAR_DOUBLE)
-        return compare_reals(real_of(left), real_of(right));
+        return compare_reals(iso_scalar_real(left), iso_scalar_real(right));
     return compare_digits(left, right);
 }
 
@@ -428,7 +427,41 @@ static iso_order compare_half_typed(const struct iso_scalar *untyped,
     return iso_order_make(ISO_ORDER_ANY, ISO_PREDICATE_TYPE);
 }
 
+/* ---- comparing times ---- */
+
+bool iso_scalar_nanos(const struct iso_scalar *count, __int128 *nanos)
+{
+    enum { DAY = 86400, NANO_DIGITS = 9 };
+    *nanos = count->number;
+    if (count->type == ISO_VALUE_DATE)
+        *nanos *= (__int128)DAY * 1000000000;
+    for (uint32_t digits = count->length; count->type != ISO_VALUE_DATE && digits < NANO_DIGITS;
+         digits++)
+        *nanos *= 10;
+    return count->type == ISO_VALUE_DATE || count->length <= NANO_DIGITS;
+}
+
+/* A day is its beginning. */
+static iso_order compare_counts(const struct iso_scalar *left, const struct iso_scalar *right)
+{
+    __int128 one, other;
+    if (left->type == right->type && left->length == right->length)
+        return iso_order_of((left->number > right->number) - (left->number < right->number));
+    if ((left->type == ISO_VALUE_TIME) != (right->type == ISO_VALUE_TIME) ||
+        !iso_scalar_nanos(left, &one) || !iso_scalar_nanos(right, &other))
+        return iso_order_make(ISO_ORDER_ANY, ISO_PREDICATE_TYPE);
+    return iso_order_of((one > other) - (one < other));
+}
+
 /* ---- comparing ---- */
+
+/* Why two that do not compare do not. */
+static unsigned reason_of(const struct iso_scalar *left, const struct iso_scalar *right)
+{
+    unsigned reason = left->kind == ISO_SCALAR_OPAQUE ? left->type : 0u;
+    reason = !reason && right->kind == ISO_SCALAR_OPAQUE ? right->type : reason;
+    return reason ? reason : ISO_PREDICATE_TYPE;
+}
 
 static iso_order compare_alike(const struct iso_scalar *left, const struct iso_scalar *right)
 {
@@ -436,9 +469,7 @@ static iso_order compare_alike(const struct iso_scalar *left, const struct iso_s
     case ISO_SCALAR_BOOLEAN:
         return iso_order_of((int)(left->number - right->number));
     case ISO_SCALAR_COUNT:
-        if (left->type != right->type || left->length != right->length)
-            break;
-        return iso_order_of((left->number > right->number) - (left->number < right->number));
+        return compare_counts(left, right);
     case ISO_SCALAR_INSTANT:
         return iso_order_of(compare_bytes(left, right));
     case ISO_SCALAR_TEXT:
@@ -456,7 +487,7 @@ static iso_order compare_alike(const struct iso_scalar *left, const struct iso_s
     default:
         break;
     }
-    return iso_order_make(ISO_ORDER_ANY, ISO_PREDICATE_TYPE);
+    return iso_order_make(ISO_ORDER_ANY, reason_of(left, right));
 }
 
 iso_order iso_scalar_compare_slow(const struct iso_scalar *left, const struct iso_scalar *right)
@@ -473,7 +504,7 @@ iso_order iso_scalar_compare_slow(const struct iso_scalar *left, const struct is
         return compare_half_typed(left, right);
     if (right->kind == ISO_SCALAR_UNTYPED)
         return turned(compare_half_typed(right, left));
-    return iso_order_make(ISO_ORDER_ANY, ISO_PREDICATE_TYPE);
+    return iso_order_make(ISO_ORDER_ANY, reason_of(left, right));
 }
 
 /* Whether the bytes of the text decide what is asked of it beside the pattern: then TRUE. */
@@ -485,7 +516,7 @@ static iso_truth is_plain(const struct iso_scalar *text, const struct iso_scalar
         return iso_truth_make(ISO_TRUTH_ANY, ISO_PREDICATE_UNKNOWN);
     if (text->kind != pattern->kind ||
         (text->kind != ISO_SCALAR_TEXT && text->kind != ISO_SCALAR_UNTYPED))
-        return iso_truth_make(ISO_TRUTH_TRUE | ISO_TRUTH_FALSE, ISO_PREDICATE_TYPE);
+        return iso_truth_make(ISO_TRUTH_TRUE | ISO_TRUTH_FALSE, reason_of(text, pattern));
     if (order_of_texts(text, pattern) != ISO_TEXT_ORDERED)
         return iso_truth_make(ISO_TRUTH_TRUE | ISO_TRUTH_FALSE, ISO_PREDICATE_COLLATION);
     return ISO_TRUTH_TRUE;

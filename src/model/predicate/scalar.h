@@ -11,8 +11,8 @@
  *     numbers     integers of any size and numerics by value, exactly; with a double both as
  *                 doubles, as databases do
  *     booleans    false before true
- *     DATE, TIMESTAMP, TIME    by their count, with such of the same unit; INSTANT by its moment in
- *                              UTC
+ *     DATE, TIMESTAMP          by their moment, in whatever unit; TIME by its time of day; INSTANT by
+ *                              its moment in UTC
  *     texts       equal by bytes; unequal and in order as the column's collation allows (enum
  *                 iso_text_order)
  *     bytes       by bytes
@@ -57,7 +57,7 @@ struct iso_scalar_type {
 enum iso_scalar_kind {
     ISO_SCALAR_UNKNOWN, /* nobody said what is in the cell, not even whether it is NULL */
     ISO_SCALAR_NULL,
-    ISO_SCALAR_OPAQUE, /* there is something that does not compare */
+    ISO_SCALAR_OPAQUE, /* there is something that does not compare; `type`: the reason, or 0 */
     ISO_SCALAR_BOOLEAN,
     ISO_SCALAR_INTEGER, /* of 64 bits */
     ISO_SCALAR_WRAPPED, /* the same below 0, where it may be meant without a sign: 2^64 more */
@@ -177,6 +177,12 @@ iso_truth iso_scalar_begins(const struct iso_scalar *text, const struct iso_scal
 /* Whether the text has the form of LIKE's pattern, likewise: % is any text, _ a letter, and what
  * stands behind a backslash is itself. */
 iso_truth iso_scalar_like(const struct iso_scalar *text, const struct iso_scalar *pattern);
+
+/* Of a number: finite where it is; one beyond all doubles is the largest of them. */
+double iso_scalar_real(const struct iso_scalar *number);
+
+/* Of an ISO_SCALAR_COUNT: nanoseconds, since 1970 but for a TIME. False: of no known unit. */
+bool iso_scalar_nanos(const struct iso_scalar *count, __int128 *nanos);
 
 /* Whether an untyped one is an integer, as atoms have them. */
 bool iso_scalar_is_integer(const struct iso_scalar *untyped, struct iso_scalar *integer);

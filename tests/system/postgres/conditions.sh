@@ -21,7 +21,8 @@ server=$("$here/cluster.sh" start "$work/cluster") || exit 4
 {
     echo "CREATE TABLE t (id int, a bigint, Big bigint, n numeric, \"no\"\"te\" text COLLATE \"C\", t text COLLATE \"C\", f boolean,
         loose text COLLATE \"und-x-icu\", m bigint, v text COLLATE \"und-x-icu\", back text COLLATE \"und-x-icu\",
-        x text COLLATE \"und-x-icu\", w text COLLATE \"C\");"
+        x text COLLATE \"und-x-icu\", w text COLLATE \"C\", d date, ts timestamp, ts3 timestamp(3), tz timestamptz, tm time);
+        SET TimeZone = UTC;"
     cat "$work/script.sql"
 } | psql "$server" -X -q -A -t -P null=N -v ON_ERROR_STOP=1 >"$work/server" 2>"$work/errors"
 result $? "PostgreSQL takes them" || { sed 's/^/# /' "$work/errors"; exit 1; }
