@@ -340,7 +340,8 @@ static bool put_function(struct iso_text *text, const struct column *column)
         iso_text_put(text, " AS ");
         iso_text_put(text, is_plain ? kept[below(2)] : numbers[below(7)]);
     }
-    iso_text_put(text, is_text || is_plain || below(3) ? ")" : ")::numeric::bigint");
+    bool is_small = strcmp(column->plain, "big") != 0; /* in single precision, too */
+    iso_text_put(text, is_text || is_plain || !is_small || below(3) ? ")" : ")::numeric::bigint");
     if (is_text && !below(3)) {
         put_like(text);
         return true;

@@ -63,23 +63,18 @@ static struct value constant_value(const PgQuery__AConst *constant)
     return value;
 }
 
-static uint32_t type_named(const PgQuery__TypeName *type)
+/* Of a type, or of an array of it. */
+static uint32_t find_type(const PgQuery__TypeName *type, size_t bounds)
 {
     static const struct {
         const char *name;
         uint32_t type;
-    } names[] = {{"int2", PG_INT2},
-                 {"int4", PG_INT4},
-                 {"int8", PG_INT8},
-                 {"text", PG_TEXT},
-                 {"varchar", PG_VARCHAR},
-                 {"uuid", PG_UUID},
-                 {"date", PG_DATE},
-                 {"timestamp", PG_TIMESTAMP},
-                 {"timestamptz", PG_TIMESTAMPTZ},
-                 {"numeric", PG_NUMERIC},
+    } names[] = {{"int2", PG_INT2}, {"int4", PG_INT4},           {"int8", PG_INT8},
+                 {"text", PG_TEXT}, {"varchar", PG_VARCHAR},     {"uuid", PG_UUID},
+                 {"date", PG_DATE}, {"timestamp", PG_TIMESTAMP}, {"timestamptz", PG_TIMESTAMPTZ},
+                 {"time", PG_TIME}, {"float8", PG_FLOAT8},       {"numeric", PG_NUMERIC},
                  {"bool", PG_BOOL}};
-    if (!type || type->n_typmods || type->n_array_bounds || !type->n_names ||
+    if (!type || type->n_typmods || type->n_array_bounds != bounds || !type->n_names ||
         type->names[type->n_names - 1]->node_case != PG_QUERY__NODE__NODE_STRING)
         return 0;
     const char *name = type->names[type->n_names - 1]->string->sval;
@@ -89,10 +84,30 @@ static uint32_t type_named(const PgQuery__TypeName *type)
     return 0;
 }
 
+uint32_t reading_type_named(const PgQuery__TypeName *type)
+{
+    return find_type(type, 0);
+}
+
+uint32_t reading_array_named(const PgQuery__TypeName *type)
+{
+    return find_type(type, 1);
+}
+
 bool reading_is_one_kind(uint32_t one, uint32_t other)
 {
     return one == other || (pg_is_integer(one) && pg_is_integer(other)) ||
            (pg_is_text(one) && pg_is_text(other));
+}
+
+/* A cast that could change the value (1.5::int) is none of ours. */
+bool reading_keeps(const struct value *value, uint32_t type)
+{
+    if (value->type)
+        return reading_is_one_kind(type, value->type);
+    return value->kind == VALUE_TEXT ||
+           (value->kind == VALUE_NUMBER && pg_is_plain_integer(reading_text_of(value)) &&
+            (pg_is_integer(type) || type == PG_NUMERIC));
 }
 
 struct value reading_value_of(const struct statement_input *input, const PgQuery__Node *node)
@@ -105,14 +120,9 @@ struct value reading_value_of(const struct statement_input *input, const PgQuery
     if (node->node_case == PG_QUERY__NODE__NODE_PARAM_REF)
         return parameter_value(input, node->param_ref->number);
     if (node->node_case == PG_QUERY__NODE__NODE_TYPE_CAST) {
-        uint32_t type = type_named(node->type_cast->type_name);
+        uint32_t type = reading_type_named(node->type_cast->type_name);
         value = reading_value_of(input, node->type_cast->arg);
-        /* A cast that could change the value (1.5::int) is none of ours. */
-        bool keeps = type && (value.type ? reading_is_one_kind(type, value.type)
-                                         : value.kind == VALUE_TEXT ||
-                                               (value.kind == VALUE_NUMBER &&
-                                                pg_is_plain_integer(reading_text_of(&value)) &&
-                                                (pg_is_integer(type) || type == PG_NUMERIC)));
+        bool keeps = type && reading_keeps(&value, type);
         if (value.kind != VALUE_NULL && !keeps)
             value.kind = VALUE_UNKNOWN;
         value.type = type;

@@ -51,6 +51,10 @@ struct demands {
 struct value reading_value_of(const struct statement_input *input, const PgQuery__Node *node);
 /* of a number, text or truth; as long as `value` is there */
 const char *reading_text_of(const struct value *value);
+bool reading_keeps(const struct value *value, uint32_t type); /* as it is, if it is cast to it */
+/* 0: no type that is looked at; of an array that of its elements */
+uint32_t reading_type_named(const PgQuery__TypeName *type);
+uint32_t reading_array_named(const PgQuery__TypeName *type);
 bool reading_is_one_kind(uint32_t one, uint32_t other); /* types */
 
 /* condition.c */

@@ -22,6 +22,7 @@ enum pg_type {
     PG_BPCHAR = 1042,
     PG_VARCHAR = 1043,
     PG_DATE = 1082,
+    PG_TIME = 1083,
     PG_TIMESTAMP = 1114,
     PG_TIMESTAMPTZ = 1184,
     PG_NUMERIC = 1700,

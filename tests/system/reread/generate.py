@@ -77,6 +77,22 @@ OTHERS = {
           "h": ["'10:00'", "time '11:00'"], "e": ["'10.0.0.1'", "'10/8'"],
     "x": ["B'0101'", "'1111'"],
 }
+ARRAYS = {"i": ["int", "int8", "numeric"], "n": ["numeric", "int"], "t": ["text", "varchar", "varchar(1)"],
+          "v": ["text", "varchar"], "d": ["date"], "s": ["timestamp", "date"], "z": ["timestamptz"]}
+CASTS = {  # of a column of that kind
+    "n": ["%s::int = 2", "%s::bigint > 2", "%s::float8 = 1.5", "CAST(%s AS numeric) = 3",
+          "%s::numeric(4, 1) = 1.5", "%s::float8::int = 4", "%s::float8 < '7.5'", "%s::real = 1.5",
+          "%s::int BETWEEN 2 AND 5"],
+    "d": ["%s < timestamp '2024-01-02 10:00'", "%s::timestamp = '2024-01-02'",
+          "%s IN (timestamp '2024-01-02 00:00', date '2024-01-01')", "%s::timestamptz = '2024-01-02'",
+          "%s::text = '2024-01-02'", "%s IN ('2024-01-02 10:00', timestamp '2024-01-02 10:00')"],
+    "s": ["%s::date = '2024-01-01'", "%s::time = '00:00'", "%s > date '2024-01-01'",
+          "%s::date::timestamp <= '2024-01-01'", "%s::timestamptz > '2024-01-01'",
+          "%s::date IN ('2024-01-01', '2024-01-02 10:00')", "%s::time < time '10:00'"],
+    "z": ["%s::date = '2024-01-01'", "%s > '2024-01-01 01:00+02'", "%s > date '2024-01-01'",
+          "%s <= timestamptz '2024-01-01 01:00'", "%s::timestamp = '2024-01-01 01:00'"],
+    "f": ["%s::int = 2", "%s::numeric = 0.5"],
+}
 COMPARED = ["="] * 6 + ["<", ">", "<=", ">=", "<>"]
 SETTINGS = ["search_path = shop, public", "search_path = other, pg_catalog, public",
             "TimeZone = 'Asia/Tokyo'", "IntervalStyle = iso_8601",
@@ -206,11 +222,15 @@ class Statements:
                                  self.pick(["'x%'", "'%'", "'_'", "'x'", "'a\\_%'",
                                             "'x%' ESCAPE 'x'", "'c %'", "''"]))
         if roll < .85:
-            return "%s = %s (ARRAY[%s])" % (c.ref, self.pick(["ANY", "ANY", "ALL"]),
-                                            self.constant(c.kind))
+            return "%s = %s (ARRAY[%s]%s)" % (
+                c.ref, self.pick(["ANY", "ANY", "ALL"]),
+                self.pick(["", "1.5, 2", self.constant(c.kind), self.constant(c.kind)]),
+                self.pick(["", "", "::%s[]" % self.pick(ARRAYS.get(c.kind, ["text"]))]))
         if roll < .9:
             same = [o for o in scope if o.kind == c.kind]
             return "%s %s %s" % (c.ref, operator, self.pick(same).ref)
+        if roll < .93 and c.kind in CASTS and self.chance(.5):
+            return self.pick(CASTS[c.kind]) % c.ref
         if roll < .93:
             return "%s IS %sDISTINCT FROM %s" % (c.ref, self.pick(["", "NOT "]),
                                                  self.constant(c.kind))
@@ -230,7 +250,11 @@ class Statements:
                               "%s ^@ 'x'", "length(%s) = 1", "%s::char(1) = 'x'",
                               "%s::bytea = 'x'", "upper(%s) LIKE 'X%%'", "(%s) = ('x')",
                               "%s = 'x'::char(3)", "%s > 'X' COLLATE \"en-x-icu\"",
-                              "%s < 'c' COLLATE \"C\""]) % c.ref
+                              "%s < 'c' COLLATE \"C\"", "upper(%s) = upper('x')",
+                              "lower(%s) IN ('x', 'y')", "lower(%s::text) LIKE lower('X%%')",
+                              "%s <> lower('X')", "lower(upper(%s)) > 'ab'"]) % c.ref
+        if c.kind in CASTS and self.chance(.7):
+            return self.pick(CASTS[c.kind]) % c.ref
         return "(%s) = (%s)" % (c.ref, self.constant(c.kind))
 
     def nested(self, scope):
