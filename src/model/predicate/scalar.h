@@ -11,8 +11,8 @@
  *     numbers     integers of any size and numerics by value, exactly; with a double both as
  *                 doubles, as databases do
  *     booleans    false before true
- *     DATE, TIMESTAMP          by their moment, in whatever unit; TIME by its time of day; INSTANT by
- *                              its moment in UTC
+ *     DATE, TIMESTAMP    by their moment, in whatever unit; TIME by its time of day; INSTANT by its
+ *                        moment in UTC
  *     texts       equal by bytes; unequal and in order as the column's collation allows (enum
  *                 iso_text_order)
  *     bytes       by bytes
