@@ -262,8 +262,8 @@ static bool keeps_all(const struct asking *asking, const PgQuery__Node *array, u
     return true;
 }
 
-/* column = ANY (ARRAY[...]), also with a type behind it, and then also empty. The column stands from
- * `start` on. */
+/* column = ANY (ARRAY[...]), also with a type behind it, and then also empty. From `start` on the
+ * column stands. */
 static bool put_any(const struct asking *asking, struct iso_text *text, const PgQuery__AExpr *test,
                     const char *name, const struct catalog_column *column, size_t start)
 {
