@@ -214,7 +214,7 @@ bool iso_atoms_find(const struct iso_atoms *atoms, const char *text, size_t leng
 
 iso_atom iso_atoms_copy(struct iso_atoms *into, const struct iso_atoms *from, iso_atom atom)
 {
-    if (!(atom & ISO_ATOM_TABLE) || atom == ISO_ABSENT)
+    if (!(atom & ISO_ATOM_TABLE) || atom == ISO_ABSENT || into == from)
         return atom;
     uint32_t index = atom & ~ISO_ATOM_TABLE, form = from->form[index];
     if (form >= ISO_FORM_NEGATIVE)

@@ -336,29 +336,45 @@ static const char *find_special(const struct iso_json *json, const char *at)
     return at < json->end ? at : json->end;
 }
 
+/* The same, with what stands before it copied, and quotes among it, as most escapes are: JSON in a
+ * string. */
+static const char *copy_plain(const struct iso_json *json, const char *at, char **out)
+{
+    while (at < json->end) {
+        unsigned plain = iso_bytes_special(at);
+        memcpy(*out, at, 16);
+        at += plain;
+        *out += plain;
+        if (plain == 16)
+            continue;
+        if (at + 1 >= json->end || at[0] != '\\' || at[1] != '"')
+            break;
+        *(*out)++ = '"';
+        at += 2;
+    }
+    return at < json->end ? at : json->end;
+}
+
 bool iso_json_string_slow(struct iso_json *json, struct iso_json_text *text)
 {
     if (iso_json_space(json) != '"')
         return iso_json_fail(json, ISO_JSON_UNEXPECTED, json->at, "a string");
-    const char *first = json->at + 1, *copied = first, *at = first;
-    char *unescaped = NULL,
-         *out = NULL; /* [copied, at) is still to be copied, once there was an escape */
+    const char *first = json->at + 1, *at = first;
+    char *unescaped = NULL, *out = NULL; /* once there was an escape */
     for (;;) {
-        at = find_special(json, at);
+        at = out ? copy_plain(json, at, &out) : find_special(json, at);
         unsigned char byte = at < json->end ? (unsigned char)*at : 0;
         if (byte == '"')
             break;
         if (byte == '\\') {
-            if (!unescaped)
-                unescaped = out = scratch_for(json, first);
-            iso_bytes_copy(out, copied, (size_t)(at - copied));
-            out += at - copied;
+            if (!out) {
+                unescaped = scratch_for(json, first);
+                memcpy(unescaped, first, (size_t)(at - first));
+                out = unescaped + (at - first);
+            }
             at++;
-            if (*at == '"' && at < json->end)
-                *out++ = *at++; /* as most are: JSON in a string */
-            else if (!read_escape(json, &at, &out))
+            if (!read_escape(json, &at, &out))
                 return false;
-            copied = at;
         } else if (byte < 0x20) {
             return iso_json_fail(json, ISO_JSON_CONTROL, at,
                                  at < json->end ? "it escaped" : "'\"'");
@@ -367,16 +383,17 @@ bool iso_json_string_slow(struct iso_json *json, struct iso_json_text *text)
                 utf8_length((const unsigned char *)at, (const unsigned char *)json->end);
             if (!length && !json->any_bytes)
                 return iso_json_fail(json, ISO_JSON_UTF8, at, "UTF-8");
-            at += length ? length : 1;
+            length = length ? length : 1;
+            if (out) {
+                iso_bytes_copy(out, at, length);
+                out += length;
+            }
+            at += length;
         }
     }
     json->at = at + 1;
-    if (!unescaped) {
-        *text = (struct iso_json_text){first, (size_t)(at - first)};
-        return true;
-    }
-    iso_bytes_copy(out, copied, (size_t)(at - copied));
-    *text = (struct iso_json_text){unescaped, (size_t)(out + (at - copied) - unescaped)};
+    *text = unescaped ? (struct iso_json_text){unescaped, (size_t)(out - unescaped)}
+                      : (struct iso_json_text){first, (size_t)(at - first)};
     return true;
 }
 

@@ -20,21 +20,6 @@ void iso_atoms_archive(struct iso_archive *archive, struct iso_atoms *atoms)
         iso_archive_expect(archive, iso_atoms_refill(atoms));
 }
 
-void iso_atom_index_archive(struct iso_archive *archive, struct iso_atom_index *index)
-{
-    uint64_t used = index->used, direct = index->direct_capacity;
-    ISO_ARCHIVE_ANY(archive, "index.direct", ISO_ARCHIVE_COLUMN, index->direct, direct,
-                    index->direct_capacity);
-    ISO_ARCHIVE_ANY(archive, "index.slots", ISO_ARCHIVE_COLUMN, index->slots, index->slot_count,
-                    index->slot_count);
-    iso_archive_value(archive, "index.used", &used, sizeof used);
-    iso_archive_expect(archive, direct == index->direct_capacity && used <= index->slot_count &&
-                                    !(index->slot_count & (index->slot_count - 1)));
-    index->used = used;
-    if (archive->restoring && archive->error->status == ISO_OK)
-        iso_archive_expect(archive, iso_atom_index_refill(index));
-}
-
 /* ---- histories ---- */
 
 static void archive_columns(struct iso_archive *archive, struct iso_history *history,
@@ -87,6 +72,24 @@ static void archive_sets(struct iso_archive *archive, struct iso_history *histor
                                         ranges->list[i].form <= ISO_SET_ROW);
 }
 
+static bool are_atoms(const struct iso_atoms *atoms, const iso_atom *list, uint32_t count)
+{
+    for (uint32_t i = 0; i < count; i++)
+        if (list[i] & ISO_ATOM_TABLE && (list[i] & ~ISO_ATOM_TABLE) >= atoms->count)
+            return false;
+    return true;
+}
+
+/* False: they are none, or one stands there twice. */
+static bool number_names(struct iso_history *history)
+{
+    return are_atoms(&history->atoms, history->keys.atom, history->keys.count) &&
+           are_atoms(&history->atoms, history->sessions.atom, history->sessions.count) &&
+           iso_atom_index_fill(history->keys.index, history->keys.atom, history->keys.count) &&
+           iso_atom_index_fill(history->sessions.index, history->sessions.atom,
+                               history->sessions.count);
+}
+
 static void archive_names(struct iso_archive *archive, struct iso_history *history)
 {
     ISO_ARCHIVE_ANY(archive, "key_atom", ISO_ARCHIVE_COLUMN, history->keys.atom,
@@ -95,9 +98,9 @@ static void archive_names(struct iso_archive *archive, struct iso_history *histo
                     history->keys.capacity);
     ISO_ARCHIVE_ANY(archive, "session_atom", ISO_ARCHIVE_COLUMN, history->sessions.atom,
                     history->sessions.count, history->sessions.capacity);
-    iso_atom_index_archive(archive, history->keys.index);
-    iso_atom_index_archive(archive, history->sessions.index);
     iso_atoms_archive(archive, &history->atoms);
+    if (archive->restoring && archive->error->status == ISO_OK)
+        iso_archive_expect(archive, number_names(history));
 }
 
 static void archive_snapshots(struct iso_archive *archive, struct iso_history *history)

@@ -53,47 +53,57 @@ static struct iso_range *add_set(struct iso_history *into, const struct iso_hist
 static void copy_set(struct iso_history *into, const struct iso_history *from, uint32_t o,
                      bool timed)
 {
-    const struct iso_range *set = iso_history_set_of(from, o);
+    const struct iso_range *found = iso_history_set_of(from, o);
     uint32_t transaction = into->txns.count - 1,
              at = into->ops.count - into->txns.first_op[transaction];
-    if (!set)
+    if (!found)
         return;
-    struct iso_range *last = into->ranges.count ? &into->ranges.list[into->ranges.count - 1] : NULL;
-    bool begins = o - from->txns.first_op[set->transaction] == set->first;
-    if (!begins && last && last->transaction == transaction && last->first + last->count == at) {
-        last->rows += o - from->txns.first_op[set->transaction] - set->first < set->rows;
+    struct iso_range set = *found,
+                     *last = into->ranges.count ? &into->ranges.list[into->ranges.count - 1] : NULL;
+    uint32_t inside = o - from->txns.first_op[set.transaction] - set.first;
+    if (inside && last && last->transaction == transaction && last->first + last->count == at) {
+        last->rows += inside < set.rows;
         last->count++;
-    } else if (begins || set->form == ISO_SET_ROW) {
-        struct iso_range *added = add_set(into, from, set, timed);
+    } else if (!inside || set.form == ISO_SET_ROW) {
+        struct iso_range *added = add_set(into, from, &set, timed);
         added->count = 1;
-        added->rows = set->form != ISO_SET_RANGE || set->rows;
+        added->rows = set.form != ISO_SET_RANGE || set.rows;
     }
 }
 
-void iso_history_copy_operation(struct iso_history *into, const struct iso_history *from,
-                                uint32_t o, bool timed)
+/* Without the set that it belongs to; `in_set`: with it. */
+static void copy_operation(struct iso_history *into, const struct iso_history *from, uint32_t o,
+                           bool in_set, bool timed)
 {
     enum iso_operation_kind kind = (enum iso_operation_kind)iso_kind_of(from, o);
     iso_atom key = iso_atoms_copy(&into->atoms, &from->atoms, from->keys.atom[from->ops.key[o]]);
     uint32_t value = kind == ISO_READ_LIST
                          ? copy_list(into, from, from->ops.value[o])
                          : iso_atoms_copy(&into->atoms, &from->atoms, from->ops.value[o]);
-    copy_set(into, from, o, timed);
+    if (in_set)
+        copy_set(into, from, o, timed);
     iso_history_operation(into, kind, key, value);
     if (timed)
         iso_history_copy_moment(into, from, o);
 }
 
-/* Sets that found nothing have no operations: they go before what stands at their place. */
-static uint32_t copy_empty_sets(struct iso_history *into, const struct iso_history *from,
-                                uint32_t next, uint32_t t, uint32_t position, bool timed)
+void iso_history_copy_operation(struct iso_history *into, const struct iso_history *from,
+                                uint32_t o, bool timed)
 {
-    const struct iso_ranges *sets = &from->ranges;
-    for (; next < sets->count && sets->list[next].transaction == t &&
-           sets->list[next].first <= position;
-         next++)
-        if (!sets->list[next].count)
-            add_set(into, from, &sets->list[next], timed);
+    copy_operation(into, from, o, true, timed);
+}
+
+/* Sets go before the operation at their place, also those that found nothing. */
+static uint32_t copy_sets(struct iso_history *into, const struct iso_history *from, uint32_t next,
+                          uint32_t t, uint32_t position, bool timed)
+{
+    const struct iso_range *sets = from->ranges.list;
+    for (; next < from->ranges.count && sets[next].transaction == t && sets[next].first <= position;
+         next++) {
+        struct iso_range *copy = add_set(into, from, &sets[next], timed);
+        copy->count = sets[next].count;
+        copy->rows = sets[next].rows;
+    }
     return next;
 }
 
@@ -103,10 +113,10 @@ void iso_history_copy_operations(struct iso_history *into, const struct iso_hist
     uint32_t first = from->txns.first_op[t], end = from->txns.first_op[t + 1];
     uint32_t next = history_ranges_of(from, t, 0, from->ranges.count).first;
     for (uint32_t o = first; o < end; o++) {
-        next = copy_empty_sets(into, from, next, t, o - first, timed);
-        iso_history_copy_operation(into, from, o, timed);
+        next = copy_sets(into, from, next, t, o - first, timed);
+        copy_operation(into, from, o, false, timed);
     }
-    copy_empty_sets(into, from, next, t, end - first, timed);
+    copy_sets(into, from, next, t, end - first, timed);
 }
 
 void iso_history_copy_initial(struct iso_history *into, const struct iso_history *from)

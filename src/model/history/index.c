@@ -19,30 +19,37 @@ void iso_atom_index_free(struct iso_atom_index *index)
 {
     if (!index)
         return;
-    ISO_FREE_COLUMN(index->direct, index->direct_capacity);
+    for (int i = 0; i < 2; i++)
+        ISO_FREE_COLUMN(index->direct[i].numbers, index->direct[i].capacity);
     ISO_FREE_COLUMN(index->slots, index->slot_count);
     iso_free(index);
+}
+
+/* The array that has room for the atom, or may get it; NULL: none. */
+static struct iso_direct *direct_of(struct iso_atom_index *index, iso_atom atom)
+{
+    if (atom & ISO_ATOM_TABLE)
+        return atom == ISO_ABSENT ? NULL : &index->direct[1];
+    return atom < DIRECT_LIMIT ? &index->direct[0] : NULL;
 }
 
 void iso_atom_index_clear(struct iso_atom_index *index, const iso_atom *atoms, uint32_t count)
 {
     for (uint32_t i = 0; i < count; i++) {
-        if (atoms[i] < index->direct_capacity)
-            index->direct[atoms[i]] = 0;
+        const struct iso_direct *direct = direct_of(index, atoms[i]);
+        if (direct && (atoms[i] & ~ISO_ATOM_TABLE) < direct->capacity)
+            direct->numbers[atoms[i] & ~ISO_ATOM_TABLE] = 0;
     }
     if (index->used)
         memset(index->slots, 0, index->slot_count * sizeof *index->slots);
     index->used = 0;
 }
 
-static void grow_direct(struct iso_atom_index *index, uint32_t atom)
+static void grow_direct(struct iso_direct *direct, uint32_t at)
 {
-    uint32_t old = index->direct_capacity;
-    uint32_t next = (uint32_t)iso_column_capacity(old, (size_t)atom + 1);
-    index->direct =
-        iso_column_grow(index->direct, old * sizeof *index->direct, next * sizeof *index->direct);
-    memset(index->direct + old, 0, (next - old) * sizeof *index->direct);
-    index->direct_capacity = next;
+    uint32_t old = direct->capacity;
+    ISO_RESERVE_COLUMN(direct->numbers, (size_t)at + 1, direct->capacity);
+    memset(direct->numbers + old, 0, (direct->capacity - old) * sizeof *direct->numbers);
 }
 
 static bool is_free(const void *slot)
@@ -74,26 +81,24 @@ static void set_slots(struct iso_atom_index *index, size_t count)
     ISO_FREE_COLUMN(old.slots, old.slot_count);
 }
 
-bool iso_atom_index_refill(struct iso_atom_index *index)
+bool iso_atom_index_fill(struct iso_atom_index *index, const iso_atom *atoms, uint32_t count)
 {
-    size_t used = 0;
-    for (size_t i = 0; i < index->slot_count; i++)
-        used += index->slots[i] != 0;
-    if (index->slot_count && used == index->slot_count)
-        return false;
-    if (index->slot_count)
-        set_slots(index, index->slot_count);
-    return true;
+    uint32_t i = 0;
+    while (i < count && iso_atom_index_get(index, atoms[i], i) == i)
+        i++;
+    return i == count;
 }
 
 uint32_t iso_atom_index_get_slow(struct iso_atom_index *index, iso_atom atom, uint32_t next)
 {
-    if (atom < DIRECT_LIMIT) {
-        if (atom >= index->direct_capacity)
-            grow_direct(index, atom);
-        if (!index->direct[atom])
-            index->direct[atom] = next + 1;
-        return index->direct[atom] - 1;
+    struct iso_direct *direct = direct_of(index, atom);
+    if (direct) {
+        uint32_t at = atom & ~ISO_ATOM_TABLE;
+        if (at >= direct->capacity)
+            grow_direct(direct, at);
+        if (!direct->numbers[at])
+            direct->numbers[at] = next + 1;
+        return direct->numbers[at] - 1;
     }
     if (index->used * 4 >= index->slot_count * 3)
         set_slots(index, index->slot_count ? index->slot_count * 2 : FIRST_SLOTS);
@@ -107,8 +112,8 @@ uint32_t iso_atom_index_get_slow(struct iso_atom_index *index, iso_atom atom, ui
 
 uint32_t iso_atom_index_find(const struct iso_atom_index *index, iso_atom atom)
 {
-    if (atom < DIRECT_LIMIT)
-        return atom < index->direct_capacity && index->direct[atom] ? index->direct[atom] - 1
-                                                                    : ISO_NONE;
-    return index->slot_count ? (uint32_t)(*find_slot(index, atom) >> 32) - 1 : ISO_NONE;
+    uint32_t known = iso_atom_index_known(index, atom);
+    if (known != ISO_NONE || !index->slot_count)
+        return known;
+    return (uint32_t)(*find_slot(index, atom) >> 32) - 1;
 }

@@ -25,7 +25,6 @@ bool join_takes_writes(const struct iso_history *block, uint32_t transaction)
 struct adoption {
     struct iso_join *join;
     const struct join_chain *rows; /* of the transaction that the stream has */
-    struct iso_history *into;
     uint32_t record;
     uint32_t mark;     /* of its final rows */
     bool in_place;     /* snapshots of operations, by their number, still wait for a position */
@@ -69,7 +68,7 @@ static void add_write(struct adoption *adoption, uint32_t number)
 {
     struct iso_join *join = adoption->join;
     assert(number < join->rows.count);
-    struct iso_history *into = adoption->into;
+    struct iso_history *into = &join->records.kept;
     struct join_row *row = &join->rows.list[number];
     bool deletes = row->flags & JOIN_ROW_AFTER && row->after == ISO_ABSENT;
     iso_atom key =
@@ -91,19 +90,13 @@ static bool is_left_to_others(const struct join_row *row)
     return row->flags & (JOIN_ROW_DROPPED | JOIN_ROW_UNREPORTED);
 }
 
-static uint32_t key_at(const struct adoption *adoption, uint32_t o)
-{
-    const struct iso_history *kept = &adoption->join->records.kept;
-    return join_key_find(adoption->join, &kept->atoms, kept->keys.atom[kept->ops.key[o]]);
-}
-
 /* The cells that operation `o`, which writes a row, lists: those behind it. */
 static void note_listed(const struct adoption *adoption, uint32_t o, uint32_t row)
 {
     const struct iso_join *join = adoption->join;
     uint32_t end = join->records.kept.txns.first_op[join->records.list[adoption->record].kept + 1];
     for (uint32_t i = o + 1; i < end; i++) {
-        uint32_t key = key_at(adoption, i);
+        uint32_t key = join_key_kept(adoption->join, i);
         if (join->keys.list[key].of_row != row)
             break;
         join_tally_of(adoption->join, key)->listed = o + 1;
@@ -153,7 +146,7 @@ static void place_shown(struct adoption *adoption, uint32_t first, uint32_t end)
 {
     struct iso_join *join = adoption->join;
     for (uint32_t o = first; o < end; o++) {
-        uint32_t unit = join_own_unit(join, key_at(adoption, o));
+        uint32_t unit = join_own_unit(join, join_key_kept(adoption->join, o));
         if (join_own_is_loose(join, unit) && iso_kind_of(&join->records.kept, o) == ISO_READ)
             place_changes(adoption, unit,
                           join_own_seen(join, &join->records.list[adoption->record], o));
@@ -284,7 +277,7 @@ static bool keeps_write(struct adoption *adoption, uint32_t o, uint32_t key)
 static void copy_operations(struct adoption *adoption)
 {
     struct iso_join *join = adoption->join;
-    const struct iso_history *kept = &join->records.kept;
+    struct iso_history *kept = &join->records.kept;
     uint32_t t = join->records.list[adoption->record].kept, origin = kept->txns.first_op[t], sets;
     uint32_t next = iso_history_sets_of(kept, t, &sets), end = origin; /* of the statement */
     for (uint32_t o = origin; o < kept->txns.first_op[t + 1]; o++) {
@@ -297,10 +290,10 @@ static void copy_operations(struct adoption *adoption)
             if (adoption->is_any_loose)
                 place_shown(adoption, o, end);
         }
-        uint32_t key = key_at(adoption, o);
+        uint32_t key = join_key_kept(adoption->join, o);
         if (iso_kind_of(kept, o) == ISO_READ ? keeps_read(adoption, o, key)
                                              : keeps_write(adoption, o, key))
-            iso_history_copy_operation(adoption->into, kept, o, true);
+            iso_history_copy_operation(kept, kept, o, true);
     }
 }
 
@@ -314,25 +307,23 @@ uint32_t join_adopt(struct iso_join *join, uint32_t number, uint32_t delivered)
         delivered == ISO_NONE ? &nothing : &join->open.list[delivered];
     struct adoption adoption = {.join = join,
                                 .rows = &transaction->rows,
-                                .into = &join->scratch.adopted,
                                 .record = number,
                                 .mark = join_mark_finals(join, transaction),
                                 .in_place = record->unplaced > 1,
                                 .takes = record->flags & JOIN_RECORD_TAKES};
     join_spell_kept(join, record);
+    if (!transaction->rows.count && !(join->records.kept.txns.flags[record->kept] & ISO_WRITES))
+        return 0; /* nothing was written, so that nothing of it is added or doubtful */
     join_tally(join, record, transaction);
     adoption.is_any_loose =
         !adoption.in_place && join_own_find(join, record, &transaction->rows, adoption.takes);
-    iso_history_clear(adoption.into);
-    adoption.into->clock = ISO_CLOCK_SCALAR;
-    adoption.into->txns.are_numbered = true;
-    join_copy_head(adoption.into, &join->records.kept, record->kept);
+    uint32_t adopted = join_copy_head(&join->records.kept, &join->records.kept, record->kept);
     copy_operations(&adoption);
     for (uint32_t i = 0, r = adoption.rows->first; i < adoption.rows->count;
          i++, r = join->rows.list[r].next)
         if (join_is_final(join, r, adoption.mark) && is_wanted(&adoption, i, &join->rows.list[r]))
             add_write(&adoption, r);
-    record->kept = join_copy_whole(&join->records.kept, adoption.into, 0);
+    record->kept = adopted;
     join->stats.adopted += adoption.added > 0;
     return adoption.added;
 }

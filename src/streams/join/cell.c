@@ -146,18 +146,23 @@ void join_take_column(struct iso_join *join, const struct iso_history *block,
 struct join_tally *join_tally_of(struct iso_join *join, uint32_t key)
 {
     struct join_scratch *scratch = &join->scratch;
-    uint32_t before = scratch->tally_capacity;
+    uint32_t before = scratch->place_capacity, *place;
     if (key >= before) {
-        scratch->tally_capacity = join->keys.capacity;
-        ISO_COLUMN_RESIZE(scratch->tallies, before, scratch->tally_capacity);
-        memset(scratch->tallies + before, 0,
-               (scratch->tally_capacity - before) * sizeof *scratch->tallies);
+        scratch->place_capacity = join->keys.capacity;
+        ISO_COLUMN_RESIZE(scratch->places, before, scratch->place_capacity);
+        memset(scratch->places + before, 0,
+               (scratch->place_capacity - before) * sizeof *scratch->places);
     }
-    struct join_tally *tally = &scratch->tallies[key];
-    if (tally->mark != join->counters.tallies)
-        *tally = (struct join_tally){
-            .mark = join->counters.tallies, .change = ISO_NONE, .last = ISO_NONE};
-    return tally;
+    if (scratch->tally_mark != join->counters.tallies)
+        scratch->tally_count = 0;
+    scratch->tally_mark = join->counters.tallies;
+    place = &scratch->places[key];
+    if (*place < scratch->tally_count && scratch->tallies[*place].key == key)
+        return &scratch->tallies[*place];
+    *place = scratch->tally_count;
+    ISO_PUSH(scratch->tallies, scratch->tally_count, scratch->tally_capacity,
+             (struct join_tally){.key = key, .change = ISO_NONE, .last = ISO_NONE});
+    return &scratch->tallies[*place];
 }
 
 /* A row that arrived of a key, in their order. */

@@ -16,7 +16,6 @@ struct iso_join *iso_join_new(const struct iso_join_options *options)
     iso_history_init(&join->out.joined);
     iso_history_init(&join->keys.names);
     iso_history_init(&join->records.kept);
-    iso_history_init(&join->scratch.adopted);
     iso_history_init(&join->log.records);
     join_extent_init(&join->extent);
     iso_atoms_init(&join->texts.atoms);
@@ -52,11 +51,10 @@ void iso_join_free(struct iso_join *join)
     iso_free(join->log.list);
     iso_free(join->log.alone);
     iso_history_release(&join->log.records);
-    iso_history_release(&join->scratch.adopted);
     iso_text_release(&join->scratch.normalised);
     iso_text_release(&join->scratch.column);
-    iso_column_free(join->scratch.tallies,
-                    join->scratch.tally_capacity * sizeof *join->scratch.tallies);
+    ISO_FREE_COLUMN(join->scratch.places, join->scratch.place_capacity);
+    ISO_FREE_ALL(join->scratch.tallies, join->scratch.of_kept.list);
     iso_free(join->scratch.own.changes);
     iso_free(join->scratch.own.seen);
     join_dedup_release(&join->dedup);

@@ -17,7 +17,7 @@
 
 /* A key in what a record wrote and in what arrived of it (cell.c); counts of this `mark`. */
 struct join_tally {
-    uint32_t mark;
+    uint32_t key;
     uint32_t writes;  /* how often the record writes it; 0: it does not list it */
     uint32_t changes; /* how many rows of it arrived; UINT32_MAX: not in their order */
     uint32_t change;  /* the next of them, as operations are gone through; at first the first */
@@ -60,12 +60,17 @@ struct join_scratch {
         uint32_t *keys;
         uint32_t count, capacity;
     } cache;
+    struct join_numbers {
+        uint32_t *list;
+        uint32_t count, capacity;
+    } of_kept;                  /* by key of `records.kept`: the join's, + 1 */
     struct iso_text normalised; /* a value, until it is an atom */
     struct iso_text column;     /* its name, without escapes */
-    struct join_tally *tallies; /* by key */
-    uint32_t tally_capacity;
+    struct join_tally *tallies; /* of the keys of one transaction */
+    uint32_t tally_count, tally_capacity, tally_mark;
+    uint32_t *places; /* by key, in `tallies` */
+    uint32_t place_capacity;
     struct join_own own;
-    struct iso_history adopted; /* one transaction, while the stream's writes are added to it */
 };
 
 struct iso_join {
@@ -328,6 +333,8 @@ static inline uint32_t join_content(const struct iso_atoms *atoms, iso_atom valu
     uint32_t digest = join_digest(atoms, value);
     return digest ? digest : 1;
 }
+/* The key of an operation of `records.kept`. */
+uint32_t join_key_kept(struct iso_join *join, uint32_t o);
 uint32_t join_key_of(struct iso_join *join, iso_atom own); /* an atom of `keys` */
 uint32_t join_new_row(struct iso_join *join, struct join_chain *chain);
 void join_free_rows(struct iso_join *join, struct join_chain *chain);

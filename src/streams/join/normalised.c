@@ -110,7 +110,9 @@ static void spell_operations(struct iso_join *join, struct iso_history *of, uint
         uint8_t kind = iso_kind_of(of, o);
         if (kind != ISO_READ && kind != ISO_WRITE)
             continue;
-        uint32_t key = join_key_find(join, &of->atoms, of->keys.atom[of->ops.key[o]]);
+        uint32_t key = of == &join->records.kept
+                           ? join_key_kept(join, o)
+                           : join_key_find(join, &of->atoms, of->keys.atom[of->ops.key[o]]);
         of->ops.value[o] = spell(join, table_of(join, key), &of->atoms, of->ops.value[o]);
     }
 }

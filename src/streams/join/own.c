@@ -96,12 +96,6 @@ static bool admits(struct iso_join *join, uint32_t key, iso_atom value, uint32_t
            join_may_equal(join, key, first->before, value);
 }
 
-static uint32_t key_of(struct iso_join *join, uint32_t o)
-{
-    const struct iso_history *kept = &join->records.kept;
-    return join_key_find(join, &kept->atoms, kept->keys.atom[kept->ops.key[o]]);
-}
-
 /* How many reads of the unit in operations `first` to `end` - 1 cannot be of that state. */
 static uint32_t count_misfits(struct iso_join *join, uint32_t first, uint32_t end, uint32_t unit,
                               uint32_t state)
@@ -109,7 +103,7 @@ static uint32_t count_misfits(struct iso_join *join, uint32_t first, uint32_t en
     const struct iso_history *kept = &join->records.kept;
     uint32_t misfits = 0;
     for (uint32_t o = first; o < end; o++) {
-        uint32_t key = key_of(join, o);
+        uint32_t key = join_key_kept(join, o);
         if (iso_kind_of(kept, o) != ISO_READ || join_own_unit(join, key) != unit)
             continue;
         iso_atom value = iso_atoms_copy(&join->texts.atoms, &kept->atoms, kept->ops.value[o]);
@@ -135,8 +129,8 @@ static void look_at_unit(struct iso_join *join, uint32_t first, uint32_t end, ui
 static void look_at_statement(struct iso_join *join, uint32_t first, uint32_t end)
 {
     for (uint32_t o = end, unit; o > first; end = o) {
-        unit = join_own_unit(join, key_of(join, --o));
-        while (o > first && join_own_unit(join, key_of(join, o - 1)) == unit)
+        unit = join_own_unit(join, join_key_kept(join, --o));
+        while (o > first && join_own_unit(join, join_key_kept(join, o - 1)) == unit)
             o--;
         if (join_own_is_loose(join, unit))
             look_at_unit(join, o, end, unit);
@@ -146,7 +140,7 @@ static void look_at_statement(struct iso_join *join, uint32_t first, uint32_t en
 static void note_statement(struct iso_join *join, uint32_t origin, uint32_t first, uint32_t end)
 {
     for (uint32_t o = first; o < end; o++) {
-        uint32_t unit = join_own_unit(join, key_of(join, o));
+        uint32_t unit = join_own_unit(join, join_key_kept(join, o));
         if (join_own_is_loose(join, unit))
             join->scratch.own.seen[o - origin] = join_tally_of(join, unit)->bound;
     }
@@ -157,7 +151,7 @@ static void note_writes(struct iso_join *join, uint32_t first, uint32_t end)
 {
     const struct iso_history *kept = &join->records.kept;
     for (uint32_t o = end; o-- > first;) {
-        uint32_t key = key_of(join, o);
+        uint32_t key = join_key_kept(join, o);
         struct join_tally *tally = join_tally_of(join, key);
         if (iso_kind_writes(kept->ops.kind[o]) && tally->is_loose &&
             ++tally->passed == tally->writes)

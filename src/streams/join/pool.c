@@ -152,6 +152,22 @@ uint32_t join_key_find(struct iso_join *join, const struct iso_atoms *atoms, iso
                                  : iso_atoms_copy(&join->keys.names.atoms, atoms, key));
 }
 
+uint32_t join_key_kept(struct iso_join *join, uint32_t o)
+{
+    const struct iso_history *kept = &join->records.kept;
+    struct join_numbers *numbers = &join->scratch.of_kept;
+    uint32_t key = kept->ops.key[o];
+    if (key >= numbers->count) {
+        ISO_RESERVE(numbers->list, kept->keys.count, numbers->capacity);
+        memset(numbers->list + numbers->count, 0,
+               (kept->keys.count - numbers->count) * sizeof *numbers->list);
+        numbers->count = kept->keys.count;
+    }
+    if (!numbers->list[key])
+        numbers->list[key] = 1 + join_key_find(join, &kept->atoms, kept->keys.atom[key]);
+    return numbers->list[key] - 1;
+}
+
 iso_atom join_text(struct iso_join *join, const struct iso_history *block, iso_atom text)
 {
     uint32_t entry = text & ~ISO_ATOM_TABLE;
@@ -356,6 +372,7 @@ static void rebuild_kept(struct iso_join *join)
     }
     iso_history_release(&join->records.kept);
     join->records.kept = kept;
+    join->scratch.of_kept.count = 0;
     join->records.kept.clock = ISO_CLOCK_SCALAR;
 }
 
