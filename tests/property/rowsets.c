@@ -657,6 +657,7 @@ static struct iso_rowsets_shards *restored(struct iso_rowsets_shards *engine,
     struct iso_archive archive;
     struct iso_error error = ISO_NO_ERROR;
     static FILE *file;
+    uint64_t bytes = iso_rowsets_shards_bytes(engine);
     if (!file && !(file = tmpfile()))
         fail("no temporary file");
     if (ftruncate(fileno(file), 0) || lseek(fileno(file), 0, SEEK_SET))
@@ -671,6 +672,8 @@ static struct iso_rowsets_shards *restored(struct iso_rowsets_shards *engine,
     iso_rowsets_shards_archive(&archive, engine);
     if (iso_archive_close(&archive) != ISO_OK)
         fail(error.text);
+    if (iso_rowsets_shards_bytes(engine) != bytes)
+        fail("what is restored takes another memory, so that other tables are given up");
     iso_rowsets_shards_block(engine, history);
     iso_rowsets_shards_validate(engine);
     statistics.restored++;

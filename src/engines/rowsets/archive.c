@@ -22,7 +22,7 @@ static void archive_tables(struct iso_archive *archive, struct iso_rowsets *engi
         engine->store.tables[i].columns = NULL;
         engine->store.tables[i].chunks = NULL;
         engine->store.tables[i].altered = NULL;
-        engine->store.tables[i].indexes = NULL; /* made again when they are asked for */
+        engine->store.tables[i].indexes = NULL;
         engine->store.tables[i].index_count = engine->store.tables[i].index_capacity = 0;
     }
     for (uint32_t i = 0; i < engine->store.table_count; i++) {
@@ -57,6 +57,26 @@ static void archive_rows(struct iso_archive *archive, struct iso_rowsets *engine
     ISO_ARCHIVE_AS(archive, "version_slots", engine->store.version_slots);
     ISO_ARCHIVE_AS(archive, "living", engine->store.living);
     ISO_ARCHIVE_AS(archive, "living_cells", engine->store.living_cells);
+}
+
+/* Which there are: the memory that they are counted with decides what is given up. */
+static void archive_indexes(struct iso_archive *archive, struct iso_rowsets *engine)
+{
+    for (uint32_t t = 0; t < engine->store.table_count; t++) {
+        uint32_t count = engine->store.tables[t].index_count;
+        iso_archive_value(archive, "indexes", &count, sizeof count);
+        for (uint32_t i = 0; i < count && archive->error->status == ISO_OK; i++) {
+            struct rowsets_indexed of = {0};
+            if (!archive->restoring)
+                of = engine->store.tables[t].indexes[i].of;
+            iso_archive_value(archive, "index", &of, sizeof of);
+            iso_archive_expect(archive, of.column < engine->store.tables[t].column_count);
+            if (!is_restoring(archive))
+                continue;
+            uint32_t made = rowsets_index(engine, t, of.column, of.type);
+            engine->store.tables[t].indexes[made].of = of;
+        }
+    }
 }
 
 /* ---- queries ---- */
@@ -201,4 +221,5 @@ void iso_rowsets_archive(struct iso_archive *archive, struct iso_rowsets *engine
         rowsets_link_all(engine);
     if (is_restoring(archive))
         rowsets_make_maps(engine);
+    archive_indexes(archive, engine);
 }

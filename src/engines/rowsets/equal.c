@@ -5,7 +5,8 @@
  *                                            unindexed: rows that are always looked at
  *
  * It finds too many rows rather than too few: what versions are forgotten leaves its rows here,
- * until the index is thrown away for having more entries than rows eight times over. Unindexed are
+ * until the index is thrown away for having been added more than rows eight times over, or more
+ * than rows since somebody asked. Unindexed are
  * rows whose cell may be unknown while the row is there, and those with values that have no place.
  * A NULL equals nothing. */
 
@@ -17,6 +18,7 @@ enum { SPARE = 1024 };
 
 static void add_entry(struct rowsets_index *index, uint32_t *head, uint32_t row)
 {
+    index->of.added++;
     if (*head != ISO_NONE && index->entries[*head].row == row)
         return;
     ISO_GROW(index->entries, index->count, index->capacity);
@@ -35,16 +37,30 @@ static void add_value(const struct iso_rowsets *engine, struct rowsets_index *in
     struct iso_scalar scalar =
         iso_atom_is_unknown(&engine->atoms, value)
             ? iso_scalar_of_kind(ISO_SCALAR_UNKNOWN)
-            : iso_scalar_read(index->type, rowsets_text(&engine->atoms, value, buffer));
+            : iso_scalar_read(index->of.type, rowsets_text(&engine->atoms, value, buffer));
     if (!iso_scalar_place(&scalar, &place)) {
         add_entry(index, &index->unindexed, row);
         return;
     }
     uint32_t head = iso_number_map_get(&index->heads, place.hash);
+    index->of.placed++;
     add_entry(index, &head, row);
     iso_number_map_put(&index->heads, place.hash, head);
     if (place.classes)
         add_entry(index, &index->classes[__builtin_ctz(place.classes)], row);
+}
+
+uint64_t rowsets_index_bytes(const struct rowsets_table *table)
+{
+    enum {
+        IN_MAP = 24
+    }; /* of a hash, in a map that is between three eighths and three quarters full */
+    uint64_t bytes = 0;
+    for (uint32_t i = 0; i < table->index_count; i++)
+        bytes += sizeof table->indexes[i] +
+                 table->indexes[i].of.added * sizeof *table->indexes[i].entries +
+                 table->indexes[i].of.placed * IN_MAP;
+    return bytes;
 }
 
 uint32_t rowsets_index_seek(const struct rowsets_index *index, struct iso_scalar_place seek,
@@ -111,7 +127,7 @@ static void add_row(const struct iso_rowsets *engine, struct rowsets_index *inde
 {
     assert(row < engine->store.row_count);
     const struct rowsets_cell *own = &engine->store.cells[engine->store.rows[row].cells];
-    const struct rowsets_cell *cell = rowsets_find_cell(engine, row, index->column);
+    const struct rowsets_cell *cell = rowsets_find_cell(engine, row, index->of.column);
     if (!is_regular(engine, own, cell))
         add_entry(index, &index->unindexed, row);
     if (cell && cell->has_initial)
@@ -131,11 +147,14 @@ uint32_t rowsets_index(struct iso_rowsets *engine, uint32_t number, uint32_t col
 {
     struct rowsets_table *table = &engine->store.tables[number];
     for (uint32_t i = 0; i < table->index_count; i++)
-        if (table->indexes[i].column == column && rowsets_is_type(table->indexes[i].type, type))
+        if (table->indexes[i].of.column == column &&
+            rowsets_is_type(table->indexes[i].of.type, type)) {
+            table->indexes[i].of.unasked = 0;
             return i;
+        }
     ISO_GROW(table->indexes, table->index_count, table->index_capacity);
     struct rowsets_index *index = &table->indexes[table->index_count++];
-    *index = (struct rowsets_index){.column = column, .type = type, .unindexed = ISO_NONE};
+    *index = (struct rowsets_index){.of = {.column = column, .type = type}, .unindexed = ISO_NONE};
     for (uint32_t i = 0; i < ISO_SCALAR_CLASSES; i++)
         index->classes[i] = ISO_NONE;
     for (uint32_t c = 0; c < table->chunk_count; c++)
@@ -149,12 +168,14 @@ uint32_t rowsets_index(struct iso_rowsets *engine, uint32_t number, uint32_t col
 void rowsets_index_value(struct iso_rowsets *engine, struct rowsets_target target, iso_atom value)
 {
     struct rowsets_table *table = &engine->store.tables[target.table];
-    uint64_t most = 8ull * table->row_count + (engine->options.of_few ? 4 : SPARE);
+    uint64_t rows = table->row_count, spare = engine->options.of_few ? 4 : SPARE;
     for (uint32_t i = 0; i < table->index_count; i++) {
         struct rowsets_index *index = &table->indexes[i];
-        if (index->column == target.column)
+        if (index->of.column == target.column) {
             add_value(engine, index, target.row, value);
-        if (index->count <= most)
+            index->of.unasked++;
+        }
+        if (index->of.added <= 8 * rows + spare && index->of.unasked <= rows + spare)
             continue;
         release_index(index);
         *index = table->indexes[--table->index_count];
@@ -176,7 +197,7 @@ void rowsets_index_birth(struct iso_rowsets *engine, struct rowsets_target targe
     for (uint32_t i = 0; i < table->index_count; i++) {
         const struct rowsets_write *cell = write + 1; /* as a rule a row's cells follow it */
         while (cell < end && cell->table == write->table && cell->parts == write->parts &&
-               cell->column != table->indexes[i].column)
+               cell->column != table->indexes[i].of.column)
             cell++;
         if (cell == end || cell->table != write->table || cell->parts != write->parts)
             add_entry(&table->indexes[i], &table->indexes[i].unindexed, target.row);

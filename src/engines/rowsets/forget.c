@@ -59,6 +59,8 @@ uint64_t rowsets_needed(const struct iso_rowsets *engine)
              engine->store.version_slots * sizeof *engine->store.versions;
     bytes += engine->outcomes.candidate_count * sizeof *engine->outcomes.candidates +
              engine->waiting.query_bytes;
+    for (uint32_t i = 0; i < engine->store.table_count; i++)
+        bytes += rowsets_index_bytes(&engine->store.tables[i]);
     return bytes + (uint64_t)engine->atoms.count * ATOM + engine->atoms.text_size;
 }
 
@@ -108,8 +110,11 @@ void rowsets_give_up_largest(struct iso_rowsets *engine)
         give_up(engine, table);
 }
 
+/* Queries make indexes again as they need them. */
 void rowsets_tidy(struct iso_rowsets *engine)
 {
+    for (uint32_t i = 0; i < engine->store.table_count; i++)
+        rowsets_release_indexes(&engine->store.tables[i]);
     rowsets_sweep(engine, UINT64_MAX);
     rowsets_collect_now(engine);
 }

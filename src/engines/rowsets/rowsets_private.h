@@ -78,8 +78,12 @@ struct rowsets_part {
 
 /* Rows by the value of a column (equal.c). */
 struct rowsets_index {
-    uint32_t column;
-    struct iso_scalar_type type;
+    struct rowsets_indexed { /* after a restore it is made anew, and this is as it was */
+        uint32_t column;
+        struct iso_scalar_type type;
+        uint64_t added, placed; /* what was added so far, and of it by its hash */
+        uint64_t unasked;       /* since a query asked last */
+    } of;
     struct iso_number_map heads; /* by hash: the first entry */
     struct rowsets_entry {
         uint32_t row, next; /* ISO_NONE: the last */
@@ -407,6 +411,7 @@ void rowsets_index_loosen(struct iso_rowsets *engine, struct rowsets_target targ
 void rowsets_index_birth(struct iso_rowsets *engine, struct rowsets_target target,
                          const struct rowsets_write *write, const struct rowsets_write *end);
 void rowsets_release_indexes(struct rowsets_table *table);
+uint64_t rowsets_index_bytes(const struct rowsets_table *table);
 
 /* where.c: until the next one is asked for. */
 struct rowsets_condition *rowsets_condition(struct iso_rowsets *engine, iso_atom where);

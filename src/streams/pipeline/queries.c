@@ -15,14 +15,10 @@
 
 /* ---- what is known of columns ---- */
 
-static struct iso_scalar_type type_of(void *context, struct iso_json_text table,
+static struct iso_scalar_type type_by(const struct route *route, struct iso_json_text table,
                                       struct iso_json_text column)
 {
-    struct iso_pipeline *pipeline = context;
-    const struct route *route = routes_find(&pipeline->routes, table.at, table.length);
-    struct iso_scalar_type type = {
-        .value =
-            routes_value_type(&pipeline->routes, table.at, table.length, column.at, column.length)};
+    struct iso_scalar_type type = {.value = route_value_type(route, table, column)};
     if (!route)
         return type;
     type.is_signed = route->decoder->only_signed;
@@ -33,10 +29,17 @@ static struct iso_scalar_type type_of(void *context, struct iso_json_text table,
     return type;
 }
 
+static struct iso_scalar_type type_of(void *context, struct iso_json_text table,
+                                      struct iso_json_text column)
+{
+    const struct iso_pipeline *pipeline = context;
+    return type_by(routes_find(&pipeline->routes, table.at, table.length), table, column);
+}
+
 /* In which order a key has its columns no message says: so only keys of one column have a type. */
 static void key_of(void *context, struct iso_json_text table, struct iso_rowsets_key *key)
 {
-    struct iso_pipeline *pipeline = context;
+    const struct iso_pipeline *pipeline = context;
     const struct route *route = routes_find(&pipeline->routes, table.at, table.length);
     struct iso_json_text column = {NULL, 0};
     key->parts = 0;
@@ -46,7 +49,7 @@ static void key_of(void *context, struct iso_json_text table, struct iso_rowsets
     if (!column.at)
         return;
     *key = (struct iso_rowsets_key){
-        .parts = 1, .columns = {column}, .types = {type_of(context, table, column)}};
+        .parts = 1, .columns = {column}, .types = {type_by(route, table, column)}};
     /* Texts and integers may be mixed, and collation= is said of texts. */
     if (key->types[0].value.kind == ISO_VALUE_UNKNOWN)
         key->types[0].text = ISO_TEXT_COLLATED;

@@ -258,17 +258,24 @@ bool routes_are_unreported(void *context, const char *key, size_t length)
     return route && route->traits.unreported;
 }
 
-struct iso_value_type routes_value_type(void *context, const char *table, size_t length,
-                                        const char *column, size_t column_length)
+struct iso_value_type route_value_type(const struct route *route, struct iso_json_text table,
+                                       struct iso_json_text column)
 {
-    const struct route *route = routes_find(context, table, length);
     if (!route || !route->decoder->class->value_type)
         return (struct iso_value_type){0};
-    struct iso_value_type type =
-        route->decoder->class->value_type(route->decoder, table, length, column, column_length);
+    struct iso_value_type type = route->decoder->class->value_type(
+        route->decoder, table.at, table.length, column.at, column.length);
     if (type.kind == ISO_VALUE_INTEGER_64 && route->decoder->only_signed)
         type.kind = ISO_VALUE_INTEGER;
     return type;
+}
+
+struct iso_value_type routes_value_type(void *context, const char *table, size_t length,
+                                        const char *column, size_t column_length)
+{
+    return route_value_type(routes_find(context, table, length),
+                            (struct iso_json_text){table, length},
+                            (struct iso_json_text){column, column_length});
 }
 
 bool routes_have_cells(void *context, const char *table, size_t length)

@@ -76,6 +76,8 @@ bool routes_cover(void *context, const char *table, size_t length);
 bool routes_have_whole_row(void *context, const char *key, size_t length);
 bool routes_are_caseless(void *context, const char *key, size_t length);
 bool routes_are_unreported(void *context, const char *key, size_t length);
+struct iso_value_type route_value_type(const struct route *route, /* or NULL */
+                                       struct iso_json_text table, struct iso_json_text column);
 struct iso_value_type routes_value_type(void *context, const char *table, size_t length,
                                         const char *column, size_t column_length);
 bool routes_have_cells(void *context, const char *table, size_t length);
