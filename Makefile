@@ -70,6 +70,7 @@ WORKLOAD := $(BUILD)/polygraph-workload
 ABLATION := $(BUILD)/polygraph-ablation
 DECODERS := $(BUILD)/decoders
 JOINED := $(BUILD)/joined
+ROW_STREAM := $(BUILD)/row_stream
 FORWARDER := $(BUILD)/forwarder
 SOAK_PRODUCER := $(BUILD)/soak-producer
 SOAK_REPORT := $(BUILD)/soak-report
@@ -224,7 +225,7 @@ $(BROKER): $(call objects,bench/embedded_broker.c) $(C11_THREADS) $(LIBRARY)
 	$(Q)$(CC) $(LDFLAGS_ALL) $^ $(ALLOCATOR) $(LIBRARIES) -o $@
 
 # Decoders by themselves, and a change stream from its messages to its verdicts.
-$(DECODERS) $(JOINED): $(BUILD)/%: $(BUILD)/obj/bench/%.o $(TEST_SUPPORT) $(LIBRARY)
+$(DECODERS) $(JOINED) $(ROW_STREAM): $(BUILD)/%: $(BUILD)/obj/bench/%.o $(TEST_SUPPORT) $(LIBRARY)
 	$(Q)$(CC) $(LDFLAGS_ALL) $^ $(ALLOCATOR) $(LIBRARIES) -o $@
 
 # What isochron-proxy is compared with.
