@@ -88,8 +88,9 @@ static struct way join_ways(struct judge *judge, struct way left, struct way rig
         scope->list_count = right.first;
         return left;
     }
-    memmove(scope->lists + left.first, scope->lists + right.first,
-            (scope->list_count - right.first) * sizeof *scope->lists);
+    if (right.first < scope->list_count)
+        memmove(scope->lists + left.first, scope->lists + right.first,
+                (scope->list_count - right.first) * sizeof *scope->lists);
     scope->list_count -= right.first - left.first;
     return (struct way){right.entries, left.first};
 }
