@@ -111,6 +111,7 @@ struct transaction {
     bool sets;                      /* settings, or may have */
     bool has_position, writes_more; /* than the record lists */
     bool commits;                   /* COMMIT was sent */
+    bool imports;                   /* a snapshot, which may be older than the session's last one */
     enum isolation isolation;
     bool may_have_changed; /* the catalog: it has to be asked whether what was used of it is what it
                               was */
@@ -253,7 +254,9 @@ void observed_pop_to_sync(struct observed *observed);
 void observed_begin_copy(struct observed *observed);
 
 /* transaction.c */
-enum outcome { OUTCOME_COMMITTED, OUTCOME_ABORTED, OUTCOME_UNKNOWN };
+/* PREPARED: whoever commits it may do so behind what the session does next, which does not see it;
+ * but records of a session follow each other. What it wrote, the stream alone knows. */
+enum outcome { OUTCOME_COMMITTED, OUTCOME_ABORTED, OUTCOME_UNKNOWN, OUTCOME_PREPARED };
 
 void observed_begin_transaction(struct observed *observed, enum transaction_state state,
                                 enum isolation isolation);

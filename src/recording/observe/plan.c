@@ -85,6 +85,7 @@ static void plan_set(struct plan_statement *statement, const PgQuery__VariableSe
         statement->sets_default = true;
         statement->isolation = isolation_in(node->n_args, node->args);
     } else {
+        statement->imports = !strcasecmp(name, "TRANSACTION SNAPSHOT");
         statement->may_set = !*name || strcasestr(name, "isolation") || strcasestr(name, "role") ||
                              strcasestr(name, "authorization");
     }

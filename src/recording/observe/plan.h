@@ -96,6 +96,7 @@ struct plan_statement {
     bool may_define;   /* CREATE, ALTER, DROP: the catalog may be out of date behind it */
     bool is_pure;      /* if the catalog agrees: nothing is written, set or made by it */
     bool sets_default; /* SET: that of later transactions */
+    bool imports;      /* SET TRANSACTION SNAPSHOT */
     bool chains, counts_as_read;
     bool is_simple;  /* one table, no joins, groups or the like: its rows are those that match the
                         condition */

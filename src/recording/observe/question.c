@@ -191,8 +191,8 @@ static void ask_before(struct observed *observed, struct plan_statement *stateme
         transaction->position_asked = true;
         put_question(observed, QUESTION_POSITION, ask_position, before);
     }
-    if (statement && (statement->kind == PLAN_COMMIT || statement->kind == PLAN_PREPARE) &&
-        transaction->may_write && !transaction->xid_known)
+    if (statement && statement->kind == PLAN_COMMIT && transaction->may_write &&
+        !transaction->xid_known)
         put_question(observed, QUESTION_XID, ask_xid, before);
 }
 

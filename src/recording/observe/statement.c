@@ -239,7 +239,7 @@ static void end_control(struct observed *observed, const char *tag)
     case PLAN_PREPARE:
         if (transaction->state == TRANSACTION_OPEN)
             observed_end_transaction(observed,
-                                     strcmp(tag, "ROLLBACK") ? OUTCOME_UNKNOWN : OUTCOME_ABORTED);
+                                     strcmp(tag, "ROLLBACK") ? OUTCOME_PREPARED : OUTCOME_ABORTED);
         break;
     case PLAN_SAVEPOINT:
         observed_set_savepoint(observed, statement->name);
@@ -249,6 +249,7 @@ static void end_control(struct observed *observed, const char *tag)
         observed_return_to_savepoint(observed, statement->name, statement->kind == PLAN_RELEASE);
         break;
     case PLAN_SET:
+        transaction->imports |= statement->imports;
         if (statement->sets_default)
             observed->settings.by_default =
                 statement->isolation ? statement->isolation : observed->settings.by_default;

@@ -73,8 +73,10 @@ void observed_end_transaction(struct observed *observed, enum outcome outcome)
     bool is_single = transaction->state == TRANSACTION_IMPLICIT && transaction->statements == 1 &&
                      transaction->operations && outcome == OUTCOME_COMMITTED;
     bool has_operations = iso_recorder_mark(observed->session) > 0;
-    if (is_open && outcome == OUTCOME_COMMITTED && transaction->may_write &&
-        transaction->saw_snapshot && !transaction->xid_known) {
+    bool is_unidentified =
+        transaction->may_write && transaction->saw_snapshot &&
+        (outcome == OUTCOME_PREPARED || (outcome == OUTCOME_COMMITTED && !transaction->xid_known));
+    if (is_open && (transaction->imports || is_unidentified)) {
         observe_count(observed->world, &counts->unidentified);
     } else if ((is_open || is_single) && observed->world->shared->needs_position &&
                !transaction->has_position) {

@@ -32,8 +32,8 @@ struct observe_counts {
     uint64_t reads, recorded, empty, reasons[REASONS]; /* of statements that read */
     uint64_t transactions, aborted,
         single; /* records: of transactions, of those that aborted, of single statements */
-    uint64_t unidentified; /* transactions that wrote and have no record, as their xid could not be
-                              asked for */
+    uint64_t unidentified; /* transactions that have no record: they wrote and their xid could not
+                              be asked for, or they do not follow in their session */
     uint64_t unplaced; /* transactions and statements without a snapshot, where only those with one
                           are recorded */
     uint64_t unconfirmed; /* times that records lost what they list, since the catalog had changed,

@@ -729,6 +729,32 @@ static void an_answer_that_ends_too_early_ends_the_observing(void **state)
     end(&talk, "");
 }
 
+/* A transaction that may be committed behind what its session does next, or that sees less than what its session did before. */
+static void what_does_not_follow_in_its_session_has_no_record(void **state)
+{
+    static const char *const statements[][2] = {
+        {"SELECT k, v FROM kv WHERE k = 7", "SELECT 0"},
+        {"UPDATE kv SET v = 5", "UPDATE 3"},
+        {"SET TRANSACTION SNAPSHOT '00000003-0000001B-1'", "SET"}};
+    (void)state;
+    for (int writes = 0; writes < 3; writes++) {
+        struct talk talk;
+        begin(&talk);
+        asks(&talk, "BEGIN ISOLATION LEVEL READ COMMITTED");
+        completes(&talk, "BEGIN", "T");
+        asks(&talk, statements[writes][0]);
+        completes(&talk, statements[writes][1], "T");
+        asks(&talk, "PREPARE TRANSACTION 'x'");
+        assert_string_equal(talk.asked, "");
+        completes(&talk, "PREPARE TRANSACTION", "I");
+        assert_int_equal(talk.world->counts.unidentified, writes > 0);
+        end(&talk,
+            writes
+                ? ""
+                : "{\"sid\":\"t/1\",\"tid\":\"t/1.0\",\"sno\":0,\"ops\":[],\"status\":\"unknown\"}\n");
+    }
+}
+
 /* Each statement on a temporary table leaves it unknown what the session sees: who asked before each of them would double them. */
 static void only_what_could_be_recorded_asks_what_is_seen(void **state)
 {
@@ -800,6 +826,7 @@ int main(void)
         cmocka_unit_test(behind_an_error_all_is_skipped_until_sync),
         cmocka_unit_test(an_answer_that_does_not_fit_ends_the_observing),
         cmocka_unit_test(an_answer_that_ends_too_early_ends_the_observing),
+        cmocka_unit_test(what_does_not_follow_in_its_session_has_no_record),
         cmocka_unit_test(only_what_could_be_recorded_asks_what_is_seen),
         cmocka_unit_test(what_a_client_makes_it_keep_is_bounded),
     };
