@@ -626,9 +626,28 @@ static void compare_rows(const struct tried *tried, const struct table *table, c
 
 /* ---- aggregates ---- */
 
-static const char *const aggregates[] = {
-    "count(*)", "count(a)", "COUNT(\"no\"\"te\")", "sum(a)", "sum(n)",   "min(n)", "max(a)",
-    "min(Big)", "max(t)",   "min(\"no\"\"te\")",   "max(n)", "count(f)", "sum(m)", "max(loose)"};
+static const char *const aggregates[] = {"count(*)",
+                                         "count(a)",
+                                         "COUNT(\"no\"\"te\")",
+                                         "sum(a)",
+                                         "sum(n)",
+                                         "min(n)",
+                                         "max(a)",
+                                         "min(Big)",
+                                         "max(t)",
+                                         "min(\"no\"\"te\")",
+                                         "max(n)",
+                                         "count(f)",
+                                         "sum(m)",
+                                         "max(loose)",
+                                         "avg(a)",
+                                         "avg(n)",
+                                         "count(DISTINCT a)",
+                                         "count(distinct n)",
+                                         "count(DISTINCT t)",
+                                         "count(DISTINCT loose)",
+                                         "count(DISTINCT w)",
+                                         "count(DISTINCT tz)"};
 
 static void add_rows(struct iso_aggregation *total, const struct tried *tried,
                      const struct table *table, uint32_t column)
@@ -644,20 +663,29 @@ static void add_rows(struct iso_aggregation *total, const struct tried *tried,
     }
 }
 
-static void compare_aggregate(const struct tried *tried, const struct table *table,
-                              const char *text, const char *function)
+/* What is counted of the rows that match; the column, or COLUMNS. */
+static uint32_t count_rows(struct iso_aggregation *total, const struct tried *tried,
+                           const struct table *table, const char *function)
 {
     struct iso_aggregate aggregate;
-    struct iso_aggregation total;
     struct iso_error error = ISO_NO_ERROR;
-    char sql[STATEMENT];
     if (iso_aggregate_parse(&aggregate, function, strlen(function), &error) != ISO_OK)
         fail(error.text, function);
     uint32_t column =
         aggregate.kind == ISO_AGGREGATE_ROWS ? COLUMNS : find_column(&aggregate.column);
-    iso_aggregation_init(&total, &aggregate,
+    iso_aggregation_init(total, &aggregate,
                          column < COLUMNS ? columns[column].type : (struct iso_scalar_type){0});
-    add_rows(&total, tried, table, column);
+    add_rows(total, tried, table, column);
+    iso_aggregate_release(&aggregate);
+    return column;
+}
+
+static void compare_aggregate(const struct tried *tried, const struct table *table,
+                              const char *text, const char *function)
+{
+    struct iso_aggregation total;
+    char sql[STATEMENT];
+    uint32_t column = count_rows(&total, tried, table, function);
     snprintf(sql, sizeof sql, "SELECT CAST(%s AS TEXT) FROM t WHERE ", function);
     sqlite3_stmt *statement = prepare(sql, text, "");
     if (sqlite3_step(statement) != SQLITE_ROW)
@@ -675,12 +703,48 @@ static void compare_aggregate(const struct tried *tried, const struct table *tab
         fail("an aggregate is anything", text);
     sqlite3_finalize(statement);
     iso_aggregation_release(&total);
-    iso_aggregate_release(&aggregate);
+}
+
+/* The server is asked for the same aggregate, as a text of our form; of an average, whether it is
+ * ours but for its last digits. Our answer: `=` and the text, N, or `?` where we do not know. */
+static void ask_aggregate(const struct tried *tried, const struct table *table, const char *text,
+                          struct iso_text *question, struct iso_text *answer)
+{
+    static const struct {
+        const char *function, *before, *behind;
+    } asked[] = {{"count(DISTINCT a)", "", ""},  {"count(DISTINCT n)", "", ""},
+                 {"count(DISTINCT t)", "", ""},  {"count(DISTINCT ts3)", "", ""},
+                 {"bool_and(f)", "", "::text"},  {"every(f)", "", "::text"},
+                 {"bool_or(f)", "", "::text"},   {"sum(n)", "trim_scale(", ")"},
+                 {"max(n)", "trim_scale(", ")"}, {"min(Big)", "", ""},
+                 {"avg(a)", "abs(", NULL},       {"avg(n)", "abs(", NULL}};
+    size_t which = below(sizeof asked / sizeof *asked);
+    struct iso_aggregation total;
+    struct iso_text ours = {0};
+    count_rows(&total, tried, table, asked[which].function);
+    bool has = iso_aggregation_put(&total, &ours), is_average = !asked[which].behind;
+    iso_text_format(question, "%s%s FILTER (WHERE %s)", asked[which].before, asked[which].function,
+                    text);
+    if (is_average)
+        iso_text_format(question, " - %.*s) < 1e-9", has ? (int)ours.used : 1,
+                        has ? ours.bytes : "0");
+    else
+        iso_text_put(question, asked[which].behind);
+    if (total.doubt)
+        iso_text_put(answer, "?");
+    else if (!has)
+        iso_text_put(answer, "N");
+    else
+        iso_text_format(answer, "=%.*s", is_average ? 1 : (int)ours.used,
+                        is_average ? "t" : ours.bytes);
+    iso_text_release(&ours);
+    iso_aggregation_release(&total);
 }
 
 /* ---- all of them ---- */
 
-static iso_truth truths[PER_TABLE][ROWS]; /* of the conditions on the table at hand */
+static iso_truth truths[PER_TABLE][ROWS]; /* of the conditions on the table at hand, */
+static struct iso_text counted, counts;   /* and for the server what is counted of their rows */
 
 static void try_condition(const struct table *table, uint32_t which)
 {
@@ -698,8 +762,12 @@ static void try_condition(const struct table *table, uint32_t which)
                           aggregates[below(sizeof aggregates / sizeof *aggregates)]);
     }
     memcpy(truths[which], tried.truth, sizeof tried.truth);
-    if (script)
+    if (script) {
         fprintf(script, "%s (%s)", which ? "," : "SELECT", text.bytes);
+        iso_text_put(&counted, which ? ", " : "SELECT ");
+        iso_text_put(&counts, which ? "|" : "");
+        ask_aggregate(&tried, table, text.bytes, &counted, &counts);
+    }
     iso_condition_release(&tried.condition);
     iso_text_release(&text);
 }
@@ -714,6 +782,9 @@ static void put_answers(const struct table *table, uint32_t conditions)
                     truth & ISO_TRUTH_FALSE ? "f" : "", truth & ISO_TRUTH_NULL ? "N" : "",
                     i + 1 < conditions ? '|' : '\n');
         }
+    fprintf(script, "%.*s FROM t;\n", (int)counted.used, counted.bytes);
+    fprintf(answers, "%.*s\n", (int)counts.used, counts.bytes);
+    counted.used = counts.used = 0;
 }
 
 static void try_table(uint32_t conditions)
@@ -754,6 +825,8 @@ int main(int count, char **arguments)
     for (uint64_t left = conditions; left; left -= left < PER_TABLE ? left : PER_TABLE)
         try_table(left < PER_TABLE ? (uint32_t)left : PER_TABLE);
     sqlite3_close(database);
+    iso_text_release(&counted);
+    iso_text_release(&counts);
     if (script && (fclose(script) || fclose(answers)))
         fail("cannot be written", script_name);
     bool enough = judged > unjudged;

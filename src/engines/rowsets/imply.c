@@ -144,6 +144,12 @@ static enum difference differs_in(const struct implying *implying, uint32_t numb
         return !one == !two ? SAME : OTHER;
     case ISO_AGGREGATE_SUM:
         return compare_added(added_by(now, aggregate->slot), added_by(other, aggregate->slot));
+    case ISO_AGGREGATE_DISTINCT: /* another row may be another value, or none more */
+    case ISO_AGGREGATE_AVERAGE:
+        return compare_added(added_by(now, aggregate->slot), added_by(other, aggregate->slot)) ==
+                       SAME
+                   ? SAME
+                   : NOT_KNOWN;
     default:
         return differs_in_extreme(implying, number);
     }

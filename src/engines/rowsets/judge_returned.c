@@ -326,7 +326,7 @@ static void judge_aggregates(struct judge *judge)
         }
         value.used = 0;
         bool has = iso_aggregation_put(&aggregate->total, &value);
-        bool quoted = aggregate->aggregate.kind > ISO_AGGREGATE_COUNT;
+        bool quoted = aggregate->aggregate.kind > ISO_AGGREGATE_DISTINCT;
         put_member(&expected, aggregate, has ? value.bytes : NULL, value.used, quoted);
         put_member(&actual, aggregate, aggregate->reported.at, aggregate->reported.length, quoted);
         wrong++;

@@ -9,7 +9,7 @@
  *                   was not returned
  *     extra-row     a row that was returned and is there, and does not match or lies beyond the
  *                   bounds
- *     aggregate     a count, sum, min or max of the matching rows is another value
+ *     aggregate     what was counted of the matching rows is another value
  *
  * Idea. Per table, rows in the order of their keys; per row, the versions of its existence and of
  * each cell, by commit. A query waits in a queue by its moment and is judged when the watermark has

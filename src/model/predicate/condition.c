@@ -109,16 +109,10 @@ static struct iso_scalar constant_as(const struct iso_scalar_type *type,
     }
 }
 
-/* Whether the scalar's text is one that moved with `spelt`. */
-static bool has_text(const struct iso_scalar *scalar)
-{
-    return scalar->kind == ISO_SCALAR_DECIMAL || scalar->kind >= ISO_SCALAR_INSTANT;
-}
-
 /* Notes where in `spelt` the text stands, to which it is added if it was not made there. */
 static void keep_text(struct iso_text *spelt, size_t start, struct iso_scalar *scalar)
 {
-    if (!has_text(scalar))
+    if (!iso_scalar_has_text(scalar))
         return;
     bool is_there = spelt->used > start && scalar->length;
     size_t at = is_there ? (size_t)(scalar->text - spelt->bytes) : start;
@@ -242,7 +236,7 @@ void iso_condition_bind(struct iso_condition *condition, const struct iso_scalar
             condition->misfit = literal->location;
     }
     for (uint32_t i = 0; i < condition->constant_count; i++)
-        if (has_text(&condition->constants[i]))
+        if (iso_scalar_has_text(&condition->constants[i]))
             condition->constants[i].text =
                 condition->constants[i].length ? spelt->bytes + condition->constants[i].number : "";
     find_numbers(condition, types);

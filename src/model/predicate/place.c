@@ -19,9 +19,8 @@ static struct iso_json_text text_of(const struct iso_scalar *scalar)
 
 static uint64_t hash_of(const struct iso_scalar *scalar)
 {
-    bool is_text = scalar->kind == ISO_SCALAR_DECIMAL || scalar->kind >= ISO_SCALAR_INSTANT;
-    uint64_t hash = is_text ? iso_hash_text(scalar->text, scalar->length)
-                            : iso_hash_number((uint64_t)scalar->number);
+    uint64_t hash = iso_scalar_has_text(scalar) ? iso_hash_text(scalar->text, scalar->length)
+                                                : iso_hash_number((uint64_t)scalar->number);
     return hash + (scalar->kind == ISO_SCALAR_DECIMAL && scalar->is_negative);
 }
 

@@ -86,6 +86,12 @@ struct iso_scalar {
     };
 };
 
+/* Whether `text` is what it has. */
+static inline bool iso_scalar_has_text(const struct iso_scalar *scalar)
+{
+    return scalar->kind == ISO_SCALAR_DECIMAL || scalar->kind >= ISO_SCALAR_INSTANT;
+}
+
 static inline struct iso_scalar iso_scalar_of_kind(enum iso_scalar_kind kind)
 {
     return (struct iso_scalar){.kind = (uint8_t)kind};

@@ -1,5 +1,7 @@
 #include "predicate/sum.h"
 
+#include <assert.h>
+
 #include "base/memory.h"
 #include "predicate/digits.h"
 
@@ -112,6 +114,25 @@ static void negate(struct iso_sum *sum)
 {
     for (uint32_t i = 0; i < sum->whole + sum->fraction; i++)
         sum->groups[i] = -sum->groups[i];
+    carry(sum);
+}
+
+void iso_sum_subtract(struct iso_sum *sum, const struct iso_scalar *number)
+{
+    add_integers(sum);
+    negate(sum);
+    iso_sum_add(sum, number);
+    add_integers(sum);
+    negate(sum);
+}
+
+void iso_sum_multiply(struct iso_sum *sum, uint64_t times)
+{
+    assert(times <= UINT32_MAX);
+    add_integers(sum);
+    carry(sum);
+    for (uint32_t i = 0; i < sum->whole + sum->fraction; i++)
+        sum->groups[i] *= (int64_t)times;
     carry(sum);
 }
 

@@ -27,6 +27,11 @@ struct iso_sum {
 /* ISO_SCALAR_INTEGER or ISO_SCALAR_DECIMAL. */
 void iso_sum_add(struct iso_sum *sum, const struct iso_scalar *number);
 
+void iso_sum_subtract(struct iso_sum *sum, const struct iso_scalar *number);
+
+/* So many times, at most UINT32_MAX. */
+void iso_sum_multiply(struct iso_sum *sum, uint64_t times);
+
 /* Adds the canonical text, `12.5`; the sum stays as it is. */
 void iso_sum_put(struct iso_sum *sum, struct iso_text *text);
 

@@ -4,6 +4,27 @@
 
 enum { CONDITION_MOST = 1 << 14, DEPTH_MOST = 32 };
 
+static void put_quoted(struct iso_text *text, const char *value, char quote)
+{
+    iso_text_put_bytes(text, &quote, 1);
+    for (; *value; value++)
+        iso_text_put_bytes(text, *value == quote ? (quote == '"' ? "\"\"" : "''") : value,
+                           *value == quote ? 2 : 1);
+    iso_text_put_bytes(text, &quote, 1);
+}
+
+/* Without quotes where it needs none. */
+void reading_put_name(struct iso_text *text, const char *name)
+{
+    bool is_plain = strcmp(name, "distinct") && !isdigit((unsigned char)*name);
+    for (const char *at = name; *at; at++)
+        is_plain &= islower((unsigned char)*at) || isdigit((unsigned char)*at) || *at == '_';
+    if (is_plain)
+        iso_text_put(text, name);
+    else
+        put_quoted(text, name, '"');
+}
+
 /* What types are compared as, and how a condition names them. */
 enum sort { SORT_OTHER, SORT_NUMBER, SORT_TEXT, SORT_DAY, SORT_INSTANT, SORT_CLOCK, SORT_UUID };
 static const struct {
@@ -52,15 +73,6 @@ static bool is_compared(uint32_t type, uint32_t column)
     enum sort sort = sort_of(type);
     return sort == sort_of(column) && (sort == SORT_DAY || sort == SORT_NUMBER) &&
            type != PG_FLOAT8;
-}
-
-static void put_quoted(struct iso_text *text, const char *value, char quote)
-{
-    iso_text_put_bytes(text, &quote, 1);
-    for (; *value; value++)
-        iso_text_put_bytes(text, *value == quote ? (quote == '"' ? "\"\"" : "''") : value,
-                           *value == quote ? 2 : 1);
-    iso_text_put_bytes(text, &quote, 1);
 }
 
 /* A date or a time, with its own type where it is not the column's. An instant without a zone is in

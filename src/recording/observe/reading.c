@@ -162,32 +162,59 @@ static void find_sources(struct reading *reading, const struct statement_input *
     }
 }
 
+/* What is recorded of a column, by the types that it is of: numbers, truths, or any that are
+ * compared by their bytes. */
+static const struct {
+    const char *function, *record;
+    bool is_distinct;
+    enum { OF_ANY, OF_KNOWN, OF_NUMBERS, OF_TRUTHS } of;
+} aggregates[] = {
+    {"count", "count(", false, OF_ANY},          {"count", "count(DISTINCT ", true, OF_KNOWN},
+    {"sum", "sum(", false, OF_NUMBERS},          {"avg", "avg(", false, OF_NUMBERS},
+    {"min", "min(", false, OF_NUMBERS},          {"max", "max(", false, OF_NUMBERS},
+    {"bool_and", "bool_and(", false, OF_TRUTHS}, {"every", "bool_and(", false, OF_TRUTHS},
+    {"bool_or", "bool_or(", false, OF_TRUTHS}};
+
+static bool put_aggregate(struct iso_text *name, const PgQuery__FuncCall *call,
+                          const struct catalog_column *column)
+{
+    const char *function = call->funcname[0]->string->sval;
+    bool is_number = pg_is_integer(column->type) || column->type == PG_NUMERIC,
+         is_truth = column->type == PG_BOOL,
+         is_known = is_number || is_truth || (pg_is_text(column->type) && column->compares_bytes) ||
+                    column->type == PG_DATE || column->type == PG_TIMESTAMP;
+    const bool fits[] = {true, is_known, is_number, is_truth};
+    size_t i = 0;
+    while (i < sizeof aggregates / sizeof *aggregates &&
+           (strcmp(function, aggregates[i].function) ||
+            aggregates[i].is_distinct != !!call->agg_distinct))
+        i++;
+    if (i == sizeof aggregates / sizeof *aggregates || !fits[aggregates[i].of])
+        return false;
+    iso_text_put(name, aggregates[i].record);
+    reading_put_name(name, column->name);
+    iso_text_put(name, ")");
+    return true;
+}
+
 static bool is_aggregate(const struct asking *asking, const PgQuery__Node *target,
                          struct iso_text *name)
 {
-    const char *qualifier;
     if (target->node_case != PG_QUERY__NODE__NODE_RES_TARGET || !target->res_target->val ||
         target->res_target->val->node_case != PG_QUERY__NODE__NODE_FUNC_CALL)
         return false;
     const PgQuery__FuncCall *call = target->res_target->val->func_call;
     if (call->n_funcname != 1 || call->n_agg_order || call->agg_filter || call->over ||
-        call->agg_distinct || call->agg_within_group || call->func_variadic ||
-        call->n_args != !call->agg_star)
+        call->agg_within_group || call->func_variadic || call->n_args != !call->agg_star)
         return false;
-    const char *function = call->funcname[0]->string->sval;
     struct value counted = call->agg_star ? (struct value){.kind = VALUE_TRUTH}
                                           : reading_value_of(asking->input, call->args[0]);
     if (counted.kind > VALUE_NULL) { /* a constant, which is there in each row */
         iso_text_put(name, "count");
-        return !strcmp(function, "count");
+        return !call->agg_distinct && !strcmp(call->funcname[0]->string->sval, "count");
     }
     const struct catalog_column *column = reading_column_of(asking, call->args[0]);
-    if (!column || !plan_column(call->args[0], &qualifier) || strpbrk(column->name, "()\""))
-        return false;
-    iso_text_format(name, "%s(%s)", function, column->name);
-    return !strcmp(function, "count") ||
-           ((!strcmp(function, "sum") || !strcmp(function, "min") || !strcmp(function, "max")) &&
-            (pg_is_integer(column->type) || column->type == PG_NUMERIC));
+    return column && put_aggregate(name, call, column);
 }
 
 /* Names of aggregates one after the other in `texts`, a zero byte behind each. */

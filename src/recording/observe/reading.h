@@ -6,7 +6,7 @@
  *     SET         one table and a condition that can be recorded: a query with its rows. What is
  *                 said of the key is bounds
  *     BAG         the same, and nothing says which rows they are: a query with rows without keys
- *     AGGREGATES  count, sum, min, max over one table
+ *     AGGREGATES  counts, sum, avg, min, max, bool_and, bool_or over one table
  *     SOME        how many rows match, or that at least so many do
  *     ROWS        each row of which the key is known, of each table: reads
  *     NOTHING     with the reason

@@ -405,8 +405,11 @@ class Statements:
             for _ in range(self.rng.randint(1, 2)):
                 c = self.pick(columns)
                 numeric = [o for o in columns if o.kind in "in"] or columns
+                truth = self.pick([o for o in columns if o.kind == "b"] or columns)
                 targets.append(self.pick(["count(*)", "count(%s)" % c.ref, "min(%s)" % c.ref,
-                                          "max(%s)" % c.ref, "sum(%s)" % self.pick(numeric).ref])
+                                          "max(%s)" % c.ref, "sum(%s)" % self.pick(numeric).ref,
+                                          "avg(%s)" % self.pick(numeric).ref,
+                                          "count(DISTINCT %s)" % c.ref, "bool_and(%s)" % truth.ref])
                                if self.rng.random() >= self.oddity
                                else self.pick(["count(*)", "count(*)", "count(%s)" % c.ref,
                                                "sum(%s)" % self.pick(numeric).ref,
@@ -419,7 +422,9 @@ class Statements:
                                                "count(%s::word)" % c.ref, "pg_catalog.count(*)",
                                           "max(%s) AS count" % c.ref, "sum(%s ORDER BY 1)"
                                                % self.pick(numeric).ref, "count(1)",
-                                               "count(ALL %s)" % c.ref]))
+                                               "count(ALL %s)" % c.ref, "bool_and(%s)" % truth.ref,
+                                          "bool_or(%s)" % truth.ref, "every(%s)" % truth.ref,
+                                               "sum(DISTINCT %s)" % c.ref]))
             if self.odd(.25):
                 c = self.pick(columns)
                 tail = " GROUP BY " + self.pick([c.ref, c.ref, "ROLLUP (%s)" % c.ref, "()"])

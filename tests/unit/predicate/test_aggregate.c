@@ -80,6 +80,29 @@ static void values(void **state)
         {"sum(c)", {.value = {.kind = ISO_VALUE_INTEGER_64}}, {"-1"}, NULL, "sign"},
         {"sum(c)", {.value = {.kind = ISO_VALUE_UNKNOWN}}, {"1", "2"}, "3", ""},
         {"sum(c)", {.value = {.kind = ISO_VALUE_UNKNOWN}}, {"1", "2.5"}, NULL, "type"},
+        {"avg(c)", INTEGER, {"1", "-", "2"}, "1.5", ""},
+        {"avg(c)", INTEGER, {"1", "2", "2"}, "1.66666666666667", ""},
+        {"avg(c)", NUMERIC, {"-0.10", "-0.30"}, "-0.2", ""},
+        {"avg(c)", INTEGER, {"-"}, NULL, ""},
+        {"avg(c)", {.value = {.kind = ISO_VALUE_DOUBLE}}, {"1.5"}, NULL, "type"},
+        {"count(DISTINCT c)", INTEGER, {"1", "-", "2", "1"}, "2", ""},
+        {"count(distinct \"c\")", NUMERIC, {"1.50", "1.5", "1.51"}, "2", ""},
+        {"count(distinct)", INTEGER, {"1", "1"}, "2", ""},
+        {"count(DISTINCT c)", DISTINCT, {"a", "b", "a"}, "2", ""},
+        {"count(DISTINCT c)", INTEGER, {NULL}, "0", ""},
+        {"count(DISTINCT c)", {.value = {.kind = ISO_VALUE_TEXT}}, {"a", "a"}, "1", ""},
+        {"count(DISTINCT c)", {.value = {.kind = ISO_VALUE_TEXT}}, {"a", "A"}, NULL, "collation"},
+        {"count(DISTINCT c)", {.text = ISO_TEXT_DISTINCT}, {"open", "paid", "7", "8"}, "4", ""},
+        {"count(DISTINCT c)", {.text = ISO_TEXT_DISTINCT}, {"7", "7.0"}, NULL, "spelling"},
+        {"bool_and(c)",
+         {.value = {.kind = ISO_VALUE_BOOLEAN}},
+         {"true", "-", "false"},
+         "false",
+         ""},
+        {"every(c)", {.value = {.kind = ISO_VALUE_BOOLEAN}}, {"true", "-"}, "true", ""},
+        {"bool_or(c)", {.value = {.kind = ISO_VALUE_UNKNOWN}}, {"false", "true"}, "true", ""},
+        {"bool_or(c)", {.value = {.kind = ISO_VALUE_BOOLEAN}}, {"-"}, NULL, ""},
+        {"bool_or(c)", INTEGER, {"1"}, NULL, "type"},
         {"min(c)", INTEGER, {"10", "9", "-", "11"}, "9", ""},
         {"max(c)", INTEGER, {"-10", "-9", "-11"}, "-9", ""},
         {"max(c)", NUMERIC, {"1.50", "1.5", "1.49"}, "1.5", ""},
@@ -138,6 +161,42 @@ static void told(void **state)
     iso_aggregation_release(&total);
 }
 
+/* As servers and drivers tell an average: rounded, cut, as a double; with fewer digits it is not
+ * known. */
+static void averages(void **state)
+{
+    static const struct {
+        const char *told;
+        unsigned outcomes;
+    } list[] = {
+        {"1.6666666666666667", ISO_TRUTH_TRUE},
+        {"1.66666666666666666667", ISO_TRUTH_TRUE},
+        {"1.6667", ISO_TRUTH_TRUE},
+        {"1.6666", ISO_TRUTH_TRUE},
+        {"1.6665", ISO_TRUTH_FALSE},
+        {"1.6666666666666665", ISO_TRUTH_TRUE}, /* the next double */
+        {"1.6666666666666500", ISO_TRUTH_FALSE},
+        {"1.67", ISO_TRUTH_TRUE | ISO_TRUTH_FALSE},
+        {"2", ISO_TRUTH_TRUE | ISO_TRUTH_FALSE},
+        {"3", ISO_TRUTH_FALSE},
+        {"-1.6667", ISO_TRUTH_FALSE},
+        {"much", ISO_TRUTH_TRUE | ISO_TRUTH_FALSE},
+    };
+    static const struct iso_aggregate average = {.kind = ISO_AGGREGATE_AVERAGE};
+    static const struct iso_scalar_type numeric = NUMERIC;
+    struct iso_aggregation total;
+    (void)state;
+    iso_aggregation_init(&total, &average, numeric);
+    for (int i = 0; i < 3; i++) {
+        struct iso_scalar cell = cell_of(numeric, i ? "2" : "1.00");
+        iso_aggregation_add(&total, &cell);
+    }
+    for (size_t i = 0; i < sizeof list / sizeof *list; i++)
+        assert_int_equal(iso_truth_outcomes(iso_aggregation_is(&total, text_of(list[i].told))),
+                         list[i].outcomes);
+    iso_aggregation_release(&total);
+}
+
 /* Where nobody said what a column has: integers by size, if the caller knows that they are
  * numbers. */
 static void without_a_type(void **state)
@@ -181,14 +240,16 @@ static void refusals(void **state)
     static const struct {
         const char *function, *error;
     } list[] = {
-        {"avg(c)", "byte 1: found 'avg', expected count, sum, min or max"},
+        {"stddev(c)",
+         "byte 1: found 'stddev', expected count, sum, avg, min, max, bool_and or bool_or"},
         {"sum", "byte 4: found the end, expected '(' and a column"},
         {"sum(*)", "byte 5: found '*', expected a column"},
         {"sum(a", "byte 6: found the end, expected ')'"},
         {"sum(a) ", NULL},
         {"sum(a) b", "byte 8: found 'b', expected the end"},
-        {"count(distinct a)", "byte 16: found 'a', expected ')'"},
-        {"", "byte 1: found the end, expected count, sum, min or max"},
+        {"sum(distinct a)", "byte 14: found 'a', expected ')'"},
+        {"count(distinct a b)", "byte 18: found 'b', expected ')'"},
+        {"", "byte 1: found the end, expected count, sum, avg, min, max, bool_and or bool_or"},
     };
     (void)state;
     for (size_t i = 0; i < sizeof list / sizeof *list; i++) {
@@ -239,8 +300,8 @@ static void sums(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(values),   cmocka_unit_test(told), cmocka_unit_test(without_a_type),
-        cmocka_unit_test(refusals), cmocka_unit_test(sums),
+        cmocka_unit_test(values),         cmocka_unit_test(told),     cmocka_unit_test(averages),
+        cmocka_unit_test(without_a_type), cmocka_unit_test(refusals), cmocka_unit_test(sums),
     };
     cmocka_set_message_output(CM_OUTPUT_TAP);
     return cmocka_run_group_tests(tests, NULL, NULL);
