@@ -258,7 +258,7 @@ struct rowsets_condition {
     struct iso_condition condition;
     struct iso_scalar_type *types; /* of its columns, as it was bound last; NULL: it was not */
 };
-enum { ROWSETS_CONDITIONS = 16 };
+enum { ROWSETS_CONDITIONS = 256 };
 
 /* How far things are known (queue.c, forget.c). */
 struct rowsets_time {

@@ -68,13 +68,22 @@ uint32_t rowsets_find_row(const struct iso_rowsets *engine, uint32_t table, iso_
     return iso_number_map_get(&engine->store.row_of, iso_number_pair(table, parts));
 }
 
+/* In columns that are looked at anywhere. */
+#define RESERVE(column, need, capacity)                                                            \
+    do {                                                                                           \
+        if ((need) <= (capacity))                                                                  \
+            break;                                                                                 \
+        ISO_RESERVE_COLUMN(column, need, capacity);                                                \
+        iso_column_huge(column, (size_t)(capacity) * sizeof *(column));                            \
+    } while (0)
+
 static uint32_t new_cell(struct iso_rowsets *engine, uint32_t column)
 {
     uint32_t number = engine->store.free_cell;
     if (number != ISO_NONE) {
         engine->store.free_cell = engine->store.cells[number].next;
     } else {
-        ISO_GROW_COLUMN(engine->store.cells, engine->store.cell_count, engine->store.cell_capacity);
+        RESERVE(engine->store.cells, engine->store.cell_count + 1, engine->store.cell_capacity);
         number = engine->store.cell_count++;
         engine->store.cells[number].serial = 0;
     }
@@ -99,7 +108,7 @@ uint32_t rowsets_row(struct iso_rowsets *engine, uint32_t table, iso_atom parts)
     if (number != ISO_NONE) {
         engine->store.free_row = engine->store.rows[number].cells;
     } else {
-        ISO_GROW_COLUMN(engine->store.rows, engine->store.row_count, engine->store.row_capacity);
+        RESERVE(engine->store.rows, engine->store.row_count + 1, engine->store.row_capacity);
         number = engine->store.row_count++;
         engine->store.rows[number].serial = 0;
     }
@@ -155,8 +164,8 @@ static uint32_t new_block(struct iso_rowsets *engine, uint8_t class)
         engine->store.free_version[class] = engine->store.versions[first].tid;
         return first;
     }
-    ISO_RESERVE_COLUMN(engine->store.versions, (size_t)engine->store.version_count + size,
-                       engine->store.version_capacity);
+    RESERVE(engine->store.versions, engine->store.version_count + size,
+            engine->store.version_capacity);
     first = engine->store.version_count;
     memset(&engine->store.versions[first], 0, size * sizeof *engine->store.versions);
     engine->store.version_count += size;

@@ -207,8 +207,12 @@ static void note_write(struct iso_rowsets *engine, const struct times *times, ui
     uint32_t key = history->ops.key[operation];
     struct rowsets_known *known =
         kind == ISO_WRITE || kind == ISO_DELETE ? key_of(engine, key) : NULL;
-    if (known)
+    if (known) {
+        if (known->cell == ISO_NONE)
+            iso_number_map_fetch(&engine->store.row_of,
+                                 iso_number_pair(known->table - 1, known->parts));
         note_write_of(engine, times, operation, known, false);
+    }
     if (engine->options.ranges && iso_kind_writes(kind))
         note_write_of(engine, times, operation, plain_key_of(engine, key), true);
 }
@@ -307,13 +311,22 @@ static bool set_moment(const struct iso_rowsets *engine, struct rowsets_query *q
     return times->has_sts || kind & ISO_OPERATION_OTS;
 }
 
+/* Of what was returned only the rows matter. */
+static bool is_cell(const struct iso_history *history, uint32_t key)
+{
+    char buffer[ISO_ATOM_TEXT_MAX];
+    struct iso_json_text text = rowsets_text(&history->atoms, history->keys.atom[key], buffer);
+    return text.at && memchr(text.at, ISO_CELL_MARK, text.length);
+}
+
 static void take_rows(struct iso_rowsets *engine, struct rowsets_query *query,
                       const struct iso_range *set, uint32_t header)
 {
     const struct iso_history *history = engine->block.history;
     query->rows = set->count > 1 ? iso_allocate(set->count * sizeof *query->rows) : NULL;
     for (uint32_t o = header + 1; o < header + set->count; o++) {
-        struct rowsets_known *known = key_of(engine, history->ops.key[o]);
+        uint32_t key = history->ops.key[o];
+        struct rowsets_known *known = is_cell(history, key) ? NULL : key_of(engine, key);
         if (known && !known->column && known->table - 1 == query->table_number)
             query->rows[query->row_count++] = known->parts;
     }

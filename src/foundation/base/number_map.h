@@ -8,6 +8,9 @@
 
 #include <stdint.h>
 
+#include "base/fetch.h"
+#include "base/hash.h"
+
 #define ISO_NUMBER_NONE UINT32_MAX /* a value that no number has */
 
 struct iso_number_map {
@@ -29,6 +32,12 @@ void iso_number_map_reserve(struct iso_number_map *map,
 void iso_number_map_remove(struct iso_number_map *map, uint64_t number);
 void iso_number_map_clear(struct iso_number_map *map);
 void iso_number_map_release(struct iso_number_map *map);
+
+ISO_FETCH iso_number_map_fetch(const struct iso_number_map *map, uint64_t number)
+{
+    if (map->slots)
+        __builtin_prefetch(&map->slots[(uint32_t)iso_hash_number(number) & map->mask]);
+}
 
 /* Makes one number of a pair. */
 static inline uint64_t iso_number_pair(uint32_t one, uint32_t other)
