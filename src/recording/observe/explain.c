@@ -47,9 +47,9 @@ static void put_names(struct iso_text *text, const struct plan_statement *statem
         const struct plan_table *table = &statement->tables[i];
         iso_text_format(text, "%s%s%s%s", i ? ", " : "  tables: ", table->schema,
                         *table->schema ? "." : "", table->name);
-        iso_text_put(text, !table->is_top     ? " (only read within)"
-                           : table->times > 1 ? " (more than once: not recorded)"
-                                              : "");
+        iso_text_put(text, table->times > 1 ? " (more than once: not recorded)"
+                           : !table->is_top ? " (only read within)"
+                                            : "");
     }
     iso_text_put(text, statement->table_count ? "\n" : "");
     for (uint32_t i = 0; i < statement->use_count; i++)

@@ -7,7 +7,8 @@ enum { DEPTH_MOST = 200 };
 struct look {
     struct plan_statement *statement;
     const char *with[32]; /* names of WITH, wherever they stand */
-    uint32_t with_count, depth, selects;
+    uint32_t with_count, depth;
+    uint32_t selects; /* that are entered; what stands in FROM of the first can be the result's */
     bool groups_by_sets;
 };
 
@@ -124,12 +125,13 @@ static bool add_table(struct look *look, const PgQuery__RangeVar *table, bool is
         return refuse(look, REASON_TABLE,
                       !table->inh ? "ONLY" : "a table with names for its columns");
     const char *alias = table->alias ? table->alias->aliasname : table->relname;
+    uint32_t times = 1;
     for (uint32_t i = 0; i < statement->table_count; i++) {
         struct plan_table *known = &statement->tables[i];
         if (strcmp(known->name, table->relname))
             continue; /* by name alone: that a schema is said in one place and not in another makes
                          no second table of it */
-        known->times++;
+        times = ++known->times;
         is_top = false;
     }
     if (statement->table_count == SHAPE_TABLES_MOST)
@@ -138,15 +140,16 @@ static bool add_table(struct look *look, const PgQuery__RangeVar *table, bool is
     statement->tables[statement->table_count++] = (struct plan_table){.schema = table->schemaname,
                                                                       .name = table->relname,
                                                                       .alias = alias,
-                                                                      .times = 1,
+                                                                      .times = times,
                                                                       .is_top = is_top};
     return true;
 }
 
-/* ---- expressions: no effect, whatever they mean ---- */
+/* ---- expressions, and what stands in FROM: no effect, whatever they mean ---- */
 
 static bool is_fine(struct look *look, const PgQuery__Node *node);
-static bool is_fine_select(struct look *look, const PgQuery__SelectStmt *select, bool is_top);
+static bool is_fine_select(struct look *look, const PgQuery__SelectStmt *select);
+static bool is_fine_part(struct look *look, const ProtobufCMessage *part);
 
 static bool all_fine(struct look *look, size_t count, PgQuery__Node *const *nodes)
 {
@@ -154,6 +157,37 @@ static bool all_fine(struct look *look, size_t count, PgQuery__Node *const *node
     for (size_t i = 0; i < count; i++)
         fine &= is_fine(look, nodes[i]); /* each: whatever tables stand in them are told, too */
     return fine;
+}
+
+/* Each part, whatever the message is. */
+static bool is_fine_in_parts(struct look *look, const ProtobufCMessage *message)
+{
+    bool fine = true;
+    for (unsigned i = 0; i < message->descriptor->n_fields; i++) {
+        const ProtobufCFieldDescriptor *field = &message->descriptor->fields[i];
+        const char *begin = (const char *)message;
+        const void *at = begin + field->offset, *count_at = begin + field->quantifier_offset;
+        bool is_list = field->label == PROTOBUF_C_LABEL_REPEATED;
+        const ProtobufCMessage *const *parts = at;
+        if (field->type != PROTOBUF_C_TYPE_MESSAGE)
+            continue;
+        if (is_list)
+            parts = *(const ProtobufCMessage *const *const *)at;
+        for (size_t j = 0; j < (is_list ? *(const size_t *)count_at : 1); j++)
+            fine &= is_fine_part(look, parts[j]);
+    }
+    return fine;
+}
+
+static bool is_fine_part(struct look *look, const ProtobufCMessage *part)
+{
+    if (!part)
+        return true;
+    if (part->descriptor == &pg_query__node__descriptor)
+        return is_fine(look, (const PgQuery__Node *)part);
+    if (part->descriptor == &pg_query__select_stmt__descriptor)
+        return is_fine_select(look, (const PgQuery__SelectStmt *)part);
+    return is_fine_in_parts(look, part);
 }
 
 static bool is_fine_column(struct look *look, const PgQuery__ColumnRef *column)
@@ -189,7 +223,7 @@ static bool is_fine_test(struct look *look, const PgQuery__AExpr *test)
     case PG_QUERY__A__EXPR__KIND__AEXPR_NOT_BETWEEN:
         for (const char *const *name = of_between; *name; name++)
             add_use(look, PLAN_USE_OPERATOR, NULL, *name);
-        break;
+        return true;
     case PG_QUERY__A__EXPR__KIND__AEXPR_OP:
     case PG_QUERY__A__EXPR__KIND__AEXPR_OP_ANY:
     case PG_QUERY__A__EXPR__KIND__AEXPR_OP_ALL:
@@ -199,36 +233,19 @@ static bool is_fine_test(struct look *look, const PgQuery__AExpr *test)
     case PG_QUERY__A__EXPR__KIND__AEXPR_IN:
     case PG_QUERY__A__EXPR__KIND__AEXPR_LIKE:
     case PG_QUERY__A__EXPR__KIND__AEXPR_ILIKE:
-        if (!is_fine_operator(look, test->n_name, test->name))
-            return false;
-        break;
+        return is_fine_operator(look, test->n_name, test->name);
     default:
         return refuse(look, REASON_SHAPE, "a comparison");
     }
-    bool fine = is_fine(look, test->lexpr);
-    fine &= is_fine(look, test->rexpr);
-    return fine;
 }
 
-static bool is_fine_cast(struct look *look, const PgQuery__TypeCast *cast)
+static bool is_fine_cast(struct look *look, const PgQuery__TypeName *type)
 {
-    const PgQuery__TypeName *type = cast->type_name;
     bool is_qualified = false;
     const char *name = type ? builtin_name(type->n_names, type->names, &is_qualified) : NULL;
     if (!name || type->setof || type->pct_type || !is_listed(name, types))
         return refuse(look, REASON_TYPE, name ? name : "of a schema");
-    return (is_qualified || add_use(look, PLAN_USE_TYPE, NULL, name)) && is_fine(look, cast->arg);
-}
-
-static bool is_fine_window(struct look *look, const PgQuery__WindowDef *window)
-{
-    if (!window)
-        return true;
-    bool fine = all_fine(look, window->n_partition_clause, window->partition_clause);
-    fine &= all_fine(look, window->n_order_clause, window->order_clause);
-    fine &= is_fine(look, window->start_offset);
-    fine &= is_fine(look, window->end_offset);
-    return fine;
+    return is_qualified || add_use(look, PLAN_USE_TYPE, NULL, name);
 }
 
 static bool is_fine_call(struct look *look, const PgQuery__FuncCall *call)
@@ -239,154 +256,31 @@ static bool is_fine_call(struct look *look, const PgQuery__FuncCall *call)
         return refuse(look, REASON_FUNCTION, name ? name : "of a schema");
     if (call->func_variadic || call->agg_within_group)
         return refuse(look, REASON_FUNCTION, "VARIADIC or WITHIN GROUP");
-    if (!is_qualified && !add_use(look, PLAN_USE_FUNCTION, NULL, name))
-        return false;
     look->statement->has_aggregate |=
         !call->over && look->selects == 1 && is_listed(name, aggregates);
-    bool fine = all_fine(look, call->n_args, call->args);
-    fine &= all_fine(look, call->n_agg_order, call->agg_order);
-    fine &= is_fine(look, call->agg_filter);
-    fine &= is_fine_window(look, call->over);
-    return fine;
+    return is_qualified || add_use(look, PLAN_USE_FUNCTION, NULL, name);
 }
 
 static bool is_fine_link(struct look *look, const PgQuery__SubLink *link)
 {
-    if (link->n_oper_name && !is_fine_operator(look, link->n_oper_name, link->oper_name))
-        return false;
-    if (link->sub_link_type == PG_QUERY__SUB_LINK_TYPE__ANY_SUBLINK && !link->n_oper_name)
-        add_use(look, PLAN_USE_OPERATOR, NULL, "=");
-    look->statement->has_sub_select = true;
-    if (!link->subselect || link->subselect->node_case != PG_QUERY__NODE__NODE_SELECT_STMT)
-        return refuse(look, REASON_SHAPE, "a sub-select");
-    bool fine = is_fine(look, link->testexpr);
-    fine &= is_fine_select(look, link->subselect->select_stmt, false);
-    return fine;
-}
-
-static bool is_fine_case(struct look *look, const PgQuery__CaseExpr *all)
-{
-    if (all->arg)
-        add_use(look, PLAN_USE_OPERATOR, NULL, "=");
-    for (size_t i = 0; i < all->n_args; i++) {
-        if (all->args[i]->node_case != PG_QUERY__NODE__NODE_CASE_WHEN)
-            return refuse(look, REASON_SHAPE, "CASE");
-        if (!is_fine(look, all->args[i]->case_when->expr) ||
-            !is_fine(look, all->args[i]->case_when->result))
-            return false;
-    }
-    return is_fine(look, all->arg) && is_fine(look, all->defresult);
+    if (link->n_oper_name)
+        return is_fine_operator(look, link->n_oper_name, link->oper_name);
+    return link->sub_link_type != PG_QUERY__SUB_LINK_TYPE__ANY_SUBLINK ||
+           add_use(look, PLAN_USE_OPERATOR, NULL, "=");
 }
 
 static bool is_fine_indirection(struct look *look, const PgQuery__AIndirection *all)
 {
-    for (size_t i = 0; i < all->n_indirection; i++) {
-        const PgQuery__Node *one = all->indirection[i];
-        if (one->node_case !=
-            PG_QUERY__NODE__NODE_A_INDICES) /* a field's name may be a function's */
-            return refuse(look, REASON_SHAPE, "a field of a row");
-        if (!is_fine(look, one->a_indices->lidx) || !is_fine(look, one->a_indices->uidx))
-            return false;
-    }
-    return is_fine(look, all->arg);
+    for (size_t i = 0; i < all->n_indirection; i++)
+        if (all->indirection[i]->node_case != PG_QUERY__NODE__NODE_A_INDICES)
+            return refuse(look, REASON_SHAPE, "a field of a row"); /* or a function's name */
+    return true;
 }
 
-static void note_parameter(struct plan_statement *statement, int number)
+static bool is_fine_join(struct look *look, const PgQuery__JoinExpr *join)
 {
-    if (number < 1 || number > PLAN_PARAMETERS)
-        return;
-    uint8_t *times = &statement->parameters[number - 1];
-    *times += *times < 2;
-}
-
-static bool is_fine_here(struct look *look, const PgQuery__Node *node)
-{
-    switch (node->node_case) {
-    case PG_QUERY__NODE__NODE_A_CONST:
-    case PG_QUERY__NODE__NODE_SQLVALUE_FUNCTION:
-        return true;
-    case PG_QUERY__NODE__NODE_PARAM_REF:
-        note_parameter(look->statement, node->param_ref->number);
-        return true;
-    case PG_QUERY__NODE__NODE_SET_TO_DEFAULT:
-        return look->statement->kind == PLAN_WRITE || refuse(look, REASON_SHAPE, "DEFAULT");
-    case PG_QUERY__NODE__NODE_COLUMN_REF:
-        return is_fine_column(look, node->column_ref);
-    case PG_QUERY__NODE__NODE_TYPE_CAST:
-        return is_fine_cast(look, node->type_cast);
-    case PG_QUERY__NODE__NODE_A_EXPR:
-        return is_fine_test(look, node->a_expr);
-    case PG_QUERY__NODE__NODE_BOOL_EXPR:
-        return all_fine(look, node->bool_expr->n_args, node->bool_expr->args);
-    case PG_QUERY__NODE__NODE_NULL_TEST:
-        return is_fine(look, node->null_test->arg);
-    case PG_QUERY__NODE__NODE_BOOLEAN_TEST:
-        return is_fine(look, node->boolean_test->arg);
-    case PG_QUERY__NODE__NODE_COALESCE_EXPR:
-        return all_fine(look, node->coalesce_expr->n_args, node->coalesce_expr->args);
-    case PG_QUERY__NODE__NODE_MIN_MAX_EXPR:
-        return all_fine(look, node->min_max_expr->n_args, node->min_max_expr->args);
-    case PG_QUERY__NODE__NODE_CASE_EXPR:
-        return is_fine_case(look, node->case_expr);
-    case PG_QUERY__NODE__NODE_A_ARRAY_EXPR:
-        return all_fine(look, node->a_array_expr->n_elements, node->a_array_expr->elements);
-    case PG_QUERY__NODE__NODE_ROW_EXPR:
-        return all_fine(look, node->row_expr->n_args, node->row_expr->args);
-    case PG_QUERY__NODE__NODE_LIST:
-        return all_fine(look, node->list->n_items, node->list->items);
-    case PG_QUERY__NODE__NODE_COLLATE_CLAUSE:
-        return is_fine(look, node->collate_clause->arg);
-    case PG_QUERY__NODE__NODE_A_INDIRECTION:
-        return is_fine_indirection(look, node->a_indirection);
-    case PG_QUERY__NODE__NODE_FUNC_CALL:
-        return is_fine_call(look, node->func_call);
-    case PG_QUERY__NODE__NODE_SUB_LINK:
-        return is_fine_link(look, node->sub_link);
-    case PG_QUERY__NODE__NODE_RES_TARGET:
-        if (node->res_target->n_indirection)
-            return refuse(look, REASON_SHAPE, "a part of a column");
-        return is_fine(look, node->res_target->val);
-    case PG_QUERY__NODE__NODE_SORT_BY:
-        if (node->sort_by->n_use_op)
-            return refuse(look, REASON_SHAPE, "ORDER BY ... USING");
-        return is_fine(look, node->sort_by->node);
-    case PG_QUERY__NODE__NODE_GROUPING_SET:
-        return all_fine(look, node->grouping_set->n_content, node->grouping_set->content);
-    case PG_QUERY__NODE__NODE_WINDOW_DEF:
-        return is_fine_window(look, node->window_def);
-    default:
-        return refuse(look, REASON_SHAPE, node->base.descriptor->short_name);
-    }
-}
-
-static bool is_fine(struct look *look, const PgQuery__Node *node)
-{
-    if (!node || node->node_case == PG_QUERY__NODE__NODE__NOT_SET)
-        return true;
-    if (++look->depth > DEPTH_MOST)
-        return refuse(look, REASON_SHAPE, "nested too deep");
-    bool fine = is_fine_here(look, node);
-    look->depth--;
-    return fine;
-}
-
-/* ---- SELECT ---- */
-
-static bool is_fine_from(struct look *look, const PgQuery__Node *item, bool is_top)
-{
-    if (item->node_case == PG_QUERY__NODE__NODE_RANGE_VAR)
-        return add_table(look, item->range_var, is_top);
-    if (item->node_case == PG_QUERY__NODE__NODE_RANGE_SUBSELECT) {
-        const PgQuery__Node *query = item->range_subselect->subquery;
-        look->statement->has_sub_select = true;
-        if (!query || query->node_case != PG_QUERY__NODE__NODE_SELECT_STMT)
-            return refuse(look, REASON_SHAPE, "a sub-select");
-        return is_fine_select(look, query->select_stmt, false);
-    }
-    if (item->node_case != PG_QUERY__NODE__NODE_JOIN_EXPR)
-        return refuse(look, REASON_TABLE, item->base.descriptor->short_name);
-    const PgQuery__JoinExpr *join = item->join_expr;
     bool is_inner = join->jointype == PG_QUERY__JOIN_TYPE__JOIN_INNER;
+    look->statement->joins = true;
     if (join->is_natural || join->join_using_alias || join->alias ||
         (join->n_using_clause && !is_inner))
         return refuse(look, REASON_SHAPE, "a join by the names of columns");
@@ -394,76 +288,125 @@ static bool is_fine_from(struct look *look, const PgQuery__Node *item, bool is_t
         join->jointype != PG_QUERY__JOIN_TYPE__JOIN_RIGHT &&
         join->jointype != PG_QUERY__JOIN_TYPE__JOIN_FULL)
         return refuse(look, REASON_SHAPE, "a join");
-    if (join->n_using_clause)
-        add_use(look, PLAN_USE_OPERATOR, NULL, "=");
-    look->statement->joins = true;
-    bool fine = is_fine_from(look, join->larg, is_top);
-    fine &= is_fine_from(look, join->rarg, is_top);
-    fine &= is_fine(look, join->quals);
+    return !join->n_using_clause || add_use(look, PLAN_USE_OPERATOR, NULL, "=");
+}
+
+static bool note_parameter(struct plan_statement *statement, int number)
+{
+    if (number >= 1 && number <= PLAN_PARAMETERS && statement->parameters[number - 1] < 2)
+        statement->parameters[number - 1]++;
+    return true;
+}
+
+/* The list: what is not on it is refused. A node is what it says here, and what its parts are. */
+static bool is_fine_but_for_parts(struct look *look, const PgQuery__Node *node, const char *name)
+{
+    switch (node->node_case) {
+    case PG_QUERY__NODE__NODE_A_ARRAY_EXPR:
+    case PG_QUERY__NODE__NODE_A_INDICES:
+    case PG_QUERY__NODE__NODE_BOOL_EXPR:
+    case PG_QUERY__NODE__NODE_BOOLEAN_TEST:
+    case PG_QUERY__NODE__NODE_CASE_WHEN:
+    case PG_QUERY__NODE__NODE_COALESCE_EXPR:
+    case PG_QUERY__NODE__NODE_COLLATE_CLAUSE:
+    case PG_QUERY__NODE__NODE_COMMON_TABLE_EXPR:
+    case PG_QUERY__NODE__NODE_INTEGER:
+    case PG_QUERY__NODE__NODE_LIST:
+    case PG_QUERY__NODE__NODE_MIN_MAX_EXPR:
+    case PG_QUERY__NODE__NODE_NULL_TEST:
+    case PG_QUERY__NODE__NODE_ROW_EXPR:
+    case PG_QUERY__NODE__NODE_SQLVALUE_FUNCTION:
+    case PG_QUERY__NODE__NODE_STRING:
+    case PG_QUERY__NODE__NODE_WINDOW_DEF:
+        return true;
+    case PG_QUERY__NODE__NODE_RANGE_SUBSELECT:
+    case PG_QUERY__NODE__NODE_SELECT_STMT:
+        return look->statement->has_sub_select = true;
+    case PG_QUERY__NODE__NODE_GROUPING_SET: /* a column may be NULL where the row's is not */
+        return look->groups_by_sets = true;
+    case PG_QUERY__NODE__NODE_PARAM_REF:
+        return note_parameter(look->statement, node->param_ref->number);
+    case PG_QUERY__NODE__NODE_SET_TO_DEFAULT:
+        return look->statement->kind == PLAN_WRITE || refuse(look, REASON_SHAPE, "DEFAULT");
+    case PG_QUERY__NODE__NODE_TYPE_CAST:
+        return is_fine_cast(look, node->type_cast->type_name);
+    case PG_QUERY__NODE__NODE_A_EXPR:
+        return is_fine_test(look, node->a_expr);
+    case PG_QUERY__NODE__NODE_CASE_EXPR:
+        return !node->case_expr->arg || add_use(look, PLAN_USE_OPERATOR, NULL, "=");
+    case PG_QUERY__NODE__NODE_A_INDIRECTION:
+        return is_fine_indirection(look, node->a_indirection);
+    case PG_QUERY__NODE__NODE_FUNC_CALL:
+        return is_fine_call(look, node->func_call);
+    case PG_QUERY__NODE__NODE_SUB_LINK:
+        return is_fine_link(look, node->sub_link);
+    case PG_QUERY__NODE__NODE_JOIN_EXPR:
+        return is_fine_join(look, node->join_expr);
+    case PG_QUERY__NODE__NODE_RES_TARGET:
+        return !node->res_target->n_indirection || refuse(look, REASON_SHAPE, "a part of a column");
+    case PG_QUERY__NODE__NODE_SORT_BY:
+        return !node->sort_by->n_use_op || refuse(look, REASON_SHAPE, "ORDER BY ... USING");
+    default:
+        return refuse(look, strncmp(name, "Range", 5) ? REASON_SHAPE : REASON_TABLE, name);
+    }
+}
+
+static bool is_fine(struct look *look, const PgQuery__Node *node)
+{
+    if (!node || node->node_case == PG_QUERY__NODE__NODE__NOT_SET)
+        return true;
+    const ProtobufCMessage *message = &node->select_stmt->base; /* whichever it is */
+    switch (node->node_case) {                                  /* what has no parts to look at */
+    case PG_QUERY__NODE__NODE_A_CONST:
+    case PG_QUERY__NODE__NODE_LOCKING_CLAUSE:
+        return true;
+    case PG_QUERY__NODE__NODE_COLUMN_REF:
+        return is_fine_column(look, node->column_ref);
+    case PG_QUERY__NODE__NODE_RANGE_VAR:
+        return add_table(look, node->range_var, look->selects == 1);
+    default:
+        break;
+    }
+    if (++look->depth > DEPTH_MOST)
+        return refuse(look, REASON_SHAPE, "nested too deep");
+    bool fine = is_fine_but_for_parts(look, node, message->descriptor->short_name) &&
+                is_fine_part(look, message);
+    look->depth--;
     return fine;
 }
 
-static bool is_fine_with(struct look *look, const PgQuery__WithClause *with)
+/* ---- SELECT ---- */
+
+/* Names, before they are used. */
+static bool take_with(struct look *look, const PgQuery__WithClause *with)
 {
     for (size_t i = 0; with && i < with->n_ctes; i++) {
-        if (with->ctes[i]->node_case != PG_QUERY__NODE__NODE_COMMON_TABLE_EXPR)
-            return refuse(look, REASON_SHAPE, "WITH");
         const PgQuery__CommonTableExpr *one = with->ctes[i]->common_table_expr;
-        if (one->search_clause || one->cycle_clause || !one->ctequery ||
+        if (one->search_clause || one->cycle_clause ||
             look->with_count == sizeof look->with / sizeof *look->with)
             return refuse(look, REASON_SHAPE, "WITH");
         if (one->ctequery->node_case != PG_QUERY__NODE__NODE_SELECT_STMT)
             return refuse(look, REASON_WRITES, "WITH");
         look->with[look->with_count++] = one->ctename;
-        look->statement->has_sub_select = true;
     }
-    for (size_t i = 0; with && i < with->n_ctes; i++)
-        if (!is_fine_select(look, with->ctes[i]->common_table_expr->ctequery->select_stmt, false))
-            return false;
     return true;
 }
 
-static bool is_fine_group(struct look *look, const PgQuery__SelectStmt *select)
+static bool is_fine_select(struct look *look, const PgQuery__SelectStmt *select)
 {
-    for (size_t i = 0; i < select->n_group_clause; i++)
-        if (select->group_clause[i]->node_case == PG_QUERY__NODE__NODE_GROUPING_SET)
-            look->groups_by_sets = true; /* a column may be NULL where the row's is not */
-    bool fine = all_fine(look, select->n_group_clause, select->group_clause);
-    fine &= is_fine(look, select->having_clause);
-    return fine;
-}
-
-/* `is_top`: its rows are the statement's. */
-static bool is_fine_select(struct look *look, const PgQuery__SelectStmt *select, bool is_top)
-{
-    if (++look->depth > DEPTH_MOST)
-        return refuse(look, REASON_SHAPE, "nested too deep");
-    look->selects += !is_top;
-    if (select->into_clause || (select->n_values_lists && is_top))
-        return refuse(look, select->into_clause ? REASON_WRITES : REASON_SHAPE, "VALUES");
-    bool fine = is_fine_with(look, select->with_clause);
-    if (select->op != PG_QUERY__SET_OPERATION__SETOP_NONE) {
-        /* columns have the names of the first query's, and rows of both */
-        look->statement->has_sub_select = true;
-        fine &= is_fine_select(look, select->larg, false);
-        fine &= is_fine_select(look, select->rarg, false);
-    }
-    for (size_t i = 0; i < select->n_from_clause; i++)
-        fine &= is_fine_from(look, select->from_clause[i], is_top);
-    for (size_t i = 0; i < select->n_distinct_clause; i++)
+    bool is_top = ++look->selects == 1, fine;
+    if (look->selects > DEPTH_MOST)
+        fine = refuse(look, REASON_SHAPE, "nested too deep");
+    else if (select->into_clause || (select->n_values_lists && is_top))
+        fine = refuse(look, select->into_clause ? REASON_WRITES : REASON_SHAPE, "VALUES");
+    else
+        fine = take_with(look, select->with_clause) & is_fine_in_parts(look, &select->base);
+    /* columns have the names of the first query's, and rows of both */
+    look->statement->has_sub_select |= select->op != PG_QUERY__SET_OPERATION__SETOP_NONE;
+    for (size_t i = 0; i < select->n_distinct_clause && is_top; i++)
         look->statement->has_distinct_on |=
-            is_top && select->distinct_clause[i]->node_case != PG_QUERY__NODE__NODE__NOT_SET;
-    fine &= all_fine(look, select->n_target_list, select->target_list);
-    fine &= is_fine(look, select->where_clause);
-    fine &= is_fine_group(look, select);
-    fine &= all_fine(look, select->n_window_clause, select->window_clause);
-    fine &= all_fine(look, select->n_values_lists, select->values_lists);
-    fine &= all_fine(look, select->n_sort_clause, select->sort_clause);
-    fine &= all_fine(look, select->n_distinct_clause, select->distinct_clause);
-    fine &= is_fine(look, select->limit_count);
-    fine &= is_fine(look, select->limit_offset);
-    look->selects -= !is_top;
-    look->depth--;
+            select->distinct_clause[i]->node_case != PG_QUERY__NODE__NODE__NOT_SET;
+    look->selects--;
     return fine;
 }
 
@@ -545,8 +488,8 @@ static void look_at_select(struct look *look, const PgQuery__SelectStmt *select)
     statement->is_partial = select->limit_count || select->limit_offset || select->n_locking_clause;
     statement->is_distinct = select->n_distinct_clause > 0;
     statement->locks_some = locks_some(select);
-    look->selects = 1;
-    if (!is_fine_select(look, select, true)) {
+    look->selects = 0;
+    if (!is_fine_select(look, select)) {
         statement->counts_as_read &= statement->table_count > 0;
         return;
     }
@@ -601,21 +544,19 @@ static void look_at_write(struct look *look, const PgQuery__Node *node)
         fine = !update->with_clause && all_fine(look, update->n_target_list, update->target_list) &&
                is_fine(look, update->where_clause) &&
                all_fine(look, update->n_returning_list, update->returning_list);
-        for (size_t i = 0; fine && i < update->n_from_clause; i++)
-            fine = is_fine_from(look, update->from_clause[i], false);
+        fine = fine && all_fine(look, update->n_from_clause, update->from_clause);
     } else {
         const PgQuery__DeleteStmt *delete = node->delete_stmt;
         table = delete->relation;
         fine = !delete->with_clause && is_fine(look, delete->where_clause) &&
                all_fine(look, delete->n_returning_list, delete->returning_list);
-        for (size_t i = 0; fine && i < delete->n_using_clause; i++)
-            fine = is_fine_from(look, delete->using_clause[i], false);
+        fine = fine && all_fine(look, delete->n_using_clause, delete->using_clause);
     }
     if (fine && values) /* VALUES, or a query */
         fine = values->n_values_lists
                    ? all_fine(look, values->n_values_lists, values->values_lists) &&
                          !values->with_clause && !values->n_sort_clause && !values->limit_count
-                   : is_fine_select(look, values, false);
+                   : is_fine_select(look, values);
     if (!fine || !add_table(look, table, true))
         refuse(look, REASON_WRITES, "WITH, OVERRIDING or the like");
 }
@@ -623,7 +564,7 @@ static void look_at_write(struct look *look, const PgQuery__Node *node)
 void plan_shape(struct plan_statement *statement)
 {
     const PgQuery__Node *node = statement->node;
-    struct look look = {.statement = statement, .selects = 1};
+    struct look look = {.statement = statement, .selects = 2}; /* of a write */
     switch (node->node_case) {
     case PG_QUERY__NODE__NODE_SELECT_STMT:
         look_at_select(&look, node->select_stmt);
