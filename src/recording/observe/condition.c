@@ -80,13 +80,14 @@ static bool is_compared(uint32_t type, uint32_t column)
 static bool put_moment(const struct statement_input *input, struct iso_text *text,
                        const struct value *value, uint32_t type)
 {
-    enum { DAY = 10, CLOCK = 5 };
+    enum { DAY = 10, CLOCK = 8 }; /* a time of day as the server spells it */
     const char *string = reading_text_of(value);
     size_t length = strlen(string);
     bool is_clock = type == PG_TIME, is_instant = type == PG_TIMESTAMPTZ,
          has_zone = is_instant && length > DAY && strpbrk(string + DAY, "+-Z");
     if (!input->spelling->is_iso || (is_instant && !has_zone && !input->spelling->is_utc) ||
         length < (is_clock ? CLOCK : DAY) ||
+        (is_clock && length > CLOCK && string[length - 1] == '0') ||
         strspn(string, is_clock     ? "0123456789:."
                        : is_instant ? "0123456789-:. T+Z"
                                     : "0123456789-:. T") != length)
