@@ -13,6 +13,7 @@ void reading_release(struct reading *reading)
     iso_text_release(&reading->texts);
     iso_text_release(&reading->condition);
     iso_text_release(&reading->values);
+    iso_text_release(&reading->held);
     *reading = (struct reading){0};
 }
 
@@ -70,7 +71,7 @@ uint32_t reading_put_text(struct iso_text *text, const char *string)
     return position;
 }
 
-static int field_of(const struct result_fields *fields, uint32_t table, int16_t column)
+int reading_field_of(const struct result_fields *fields, uint32_t table, int16_t column)
 {
     for (uint32_t i = 0; i < fields->count && i < READING_FIELDS; i++)
         if (fields->list[i].table == table && fields->list[i].column == column)
@@ -106,7 +107,7 @@ static bool find_key(struct reading *reading, const struct statement_input *inpu
             !(pg_is_integer(column->type) || pg_is_text(column->type) || column->type == PG_UUID))
             return false;
         source->parts[i] = (struct reading_part){
-            field_of(reading->fields, table->oid, table->key[i]), 0, column->type};
+            reading_field_of(reading->fields, table->oid, table->key[i]), 0, column->type};
         if (source->parts[i].field < 0) {
             if (!demands->has[i] || demands->twice)
                 return false;
@@ -126,7 +127,7 @@ static void find_cells(struct reading *reading, struct reading_source *source)
             continue;
         const struct catalog_column *column = catalog_column(source->table, field->column);
         if (column && !column->is_key &&
-            field_of(reading->fields, field->table, field->column) == (int)i) {
+            reading_field_of(reading->fields, field->table, field->column) == (int)i) {
             source->cells[source->cell_count].field = i;
             source->cells[source->cell_count++].name = column->name;
         }
@@ -243,7 +244,7 @@ static bool find_bag(struct reading *reading, const struct catalog_table *table)
         const struct catalog_column *column =
             field->table == table->oid ? catalog_column(table, field->column) : NULL;
         if (!column || i == READING_FIELDS ||
-            field_of(reading->fields, field->table, field->column) != (int)i)
+            reading_field_of(reading->fields, field->table, field->column) != (int)i)
             return false;
         source->cells[source->cell_count].field = i;
         source->cells[source->cell_count++].name = column->name;
@@ -296,7 +297,7 @@ static void find_set(struct reading *reading, const struct statement_input *inpu
     else if (statement->says_some)
         reading->mode = READING_SOME;
     else if (has_key && !statement->has_aggregate)
-        reading->mode = READING_SET;
+        reading->mode = READING_SET, reading->is_held = first_find(reading, &asking);
     else if (statement->is_distinct || reading->is_partial)
         reading->reason = REASON_NO_KEY;
     else if (find_aggregates(reading, &asking))
@@ -330,6 +331,8 @@ static void reset(struct reading *reading, const struct statement_input *input,
     reading->mode = READING_NOTHING;
     reading->reason = input->statement->reason;
     reading->has_begun = reading->is_partial = reading->failed = reading->is_writing = false;
+    reading->is_held = false;
+    reading->held.used = 0;
     reading->is_exists = input->statement->is_exists;
     reading->rows = reading->operations = reading->limit = 0;
     reading->source_count = 0;

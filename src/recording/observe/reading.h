@@ -4,7 +4,7 @@
  *     POINT       WHERE is exactly the whole key: a read of that row, or of its absence
  *     POINTS      WHERE is the key IN a list: reads of these rows, or of their absence
  *     SET         one table and a condition that can be recorded: a query with its rows. What is
- *                 said of the key is bounds
+ *                 said of the key is bounds. Of ORDER BY ... LIMIT it is two (first.c)
  *     BAG         the same, and nothing says which rows they are: a query with rows without keys
  *     AGGREGATES  counts, sum, avg, min, max, bool_and, bool_or over one table
  *     SOME        how many rows match, or that at least so many do
@@ -24,7 +24,14 @@
 #include "observe/plan.h"
 #include "observe/values.h"
 
-enum { READING_TABLES = 8, READING_FIELDS = 128, READING_ROWS = 1000, READING_POINTS_MOST = 200 };
+enum {
+    READING_TABLES = 8,
+    READING_FIELDS = 128,
+    READING_ROWS = 1000,
+    READING_POINTS_MOST = 200,
+    READING_ORDERS = 4,
+    READING_HELD = 1 << 20 /* bytes */
+};
 
 struct result_field {
     uint32_t table, type;
@@ -89,6 +96,14 @@ struct reading_source {
     } cells[READING_FIELDS];
 };
 
+/* A column of ORDER BY. */
+struct reading_order {
+    uint32_t field; /* of the result */
+    const struct catalog_column *column;
+    bool descends, nulls_first, is_null; /* the last row's is NULL, */
+    uint32_t last;                       /* or this, in `texts` */
+};
+
 struct reading {
     enum reading_mode mode;
     enum plan_reason reason;
@@ -103,6 +118,12 @@ struct reading {
     char *from, *to;                                   /* bounds of the key; NULL: open */
     uint32_t points[READING_POINTS_MOST], point_count; /* of POINTS: keys in `texts` */
     bool found[READING_POINTS_MOST];
+    bool is_held; /* of a SET: rows wait in `held` for the last of them (first.c) */
+    struct reading_order orders[READING_ORDERS];
+    uint32_t order_count;
+    enum { KEY_UNORDERED, KEY_ASCENDS, KEY_DESCENDS } key_order; /* behind them */
+    struct iso_text held;                                        /* each behind its length */
+    uint32_t last_held;                                          /* where the last one begins */
     const struct result_fields *fields;
     struct spelling spelling;
 };

@@ -6,6 +6,7 @@
  *     condition.c   a condition as a record has it, if each word of it means there what it means to
  *                   PostgreSQL
  *     key.c         what WHERE says of the key: equalities that fix it, bounds, lists
+ *     first.c       the first rows of an order
  *     reading.c     what is recorded of a result, decided once its columns are described
  *     rows.c        row by row, what was decided
  *     write.c       the one row that a statement wrote
@@ -76,5 +77,17 @@ bool reading_set_bounds(struct reading *reading, const struct demands *demands);
 /* WHERE is the key's one column IN a list: each of them is a point. */
 bool reading_find_points(struct reading *reading, const struct asking *asking);
 
+/* first.c */
+/* Whether rows that as many as LIMIT allows came say more than a part of the set. */
+bool first_find(struct reading *reading, const struct asking *asking);
+/* The last row's value of a column of the order, NULL: it is NULL. False: it can't be told in a
+ * condition. */
+bool first_put_last(struct reading *reading, uint32_t number, const char *value);
+bool first_is_last(const struct reading *reading, uint32_t number, const char *value);
+/* The reading's condition, and that a row is before the last one, or as far as it. */
+void first_put_condition(const struct reading *reading, struct iso_text *text, bool is_before);
+
 /* reading.c: the text and a zero byte; where it is in `text`. */
 uint32_t reading_put_text(struct iso_text *text, const char *string);
+/* -1: the column is not in the result. */
+int reading_field_of(const struct result_fields *fields, uint32_t table, int16_t column);

@@ -1,6 +1,9 @@
 #include "observe/reading_private.h"
 
 #include <assert.h>
+#include <string.h>
+
+#include "base/memory.h"
 
 enum { CELL_UNKNOWN, CELL_NULL, CELL_TEXT };
 
@@ -153,6 +156,141 @@ static void record_some(struct reading *reading, struct iso_recorder_session *se
         iso_recorder_query_values(session, NULL);
 }
 
+static void put_set_row(struct reading *reading, const struct cell *cells,
+                        struct iso_recorder_session *session)
+{
+    const char *names[READING_FIELDS], *values[READING_FIELDS];
+    char key[KEY_MOST];
+    bool is_absent;
+    if (put_key(reading, &reading->sources[0], cells, false, key, &is_absent))
+        iso_recorder_query_row(session, key, names, values,
+                               gather_cells(reading, &reading->sources[0], cells, names, values));
+    else
+        reading->failed = true;
+}
+
+/* ---- the first rows of an order ---- */
+
+static void hold(struct reading *reading, struct wire_cursor row)
+{
+    uint32_t size = (uint32_t)(row.end - row.at);
+    reading->last_held = (uint32_t)reading->held.used;
+    iso_text_put_bytes(&reading->held, &size, sizeof size);
+    iso_text_put_bytes(&reading->held, row.at, size);
+}
+
+/* The cells of the row that begins there; where the next one does. 0: it is not understood. */
+static uint32_t read_held(struct reading *reading, uint32_t at, struct cell *cells)
+{
+    uint32_t size;
+    const uint8_t *row = (const uint8_t *)reading->held.bytes + at;
+    memcpy(&size, row, sizeof size);
+    if (!read_cells(reading, wire_cursor(row + sizeof size, size), cells))
+        return 0;
+    return at + (uint32_t)sizeof size + size;
+}
+
+static const char *order_value(const struct reading *reading, uint32_t number,
+                               const struct cell *cells)
+{
+    const struct cell *cell = &cells[reading->orders[number].field];
+    return cell->kind == CELL_NULL ? NULL : reading->values.bytes + cell->position;
+}
+
+static bool is_as_last(const struct reading *reading, const struct cell *cells)
+{
+    for (uint32_t i = 0; i < reading->order_count; i++)
+        if (!first_is_last(reading, i, order_value(reading, i, cells)))
+            return false;
+    return true;
+}
+
+/* Those of the rows that are before the last one, those that are as far as it, or all. */
+enum held { HELD_BEFORE, HELD_AS_LAST, HELD_ALL };
+
+static void put_held(struct reading *reading, enum held which, struct iso_recorder_session *session)
+{
+    struct cell cells[READING_FIELDS];
+    for (uint32_t at = 0; at < reading->held.used && !reading->failed;) {
+        at = read_held(reading, at, cells);
+        if (!at)
+            reading->failed = true;
+        else if (which == HELD_ALL || is_as_last(reading, cells) == (which == HELD_AS_LAST))
+            put_set_row(reading, cells, session);
+        if (!at)
+            return;
+    }
+}
+
+/* As a set of which nothing is known of an order. */
+static void let_go(struct reading *reading, struct iso_recorder_session *session)
+{
+    reading->is_held = false;
+    if (!reading->held.used)
+        return;
+    begin_query(reading, session);
+    put_held(reading, HELD_ALL, session);
+}
+
+/* False: it can't be told. The order's end in a key is a bound. */
+static bool find_last(struct reading *reading)
+{
+    struct cell cells[READING_FIELDS];
+    char key[KEY_MOST];
+    bool is_absent;
+    if (!read_held(reading, reading->last_held, cells) ||
+        !put_key(reading, &reading->sources[0], cells, false, key, &is_absent))
+        return false;
+    for (uint32_t i = 0; i < reading->order_count; i++)
+        if (cells[reading->orders[i].field].kind == CELL_UNKNOWN ||
+            !first_put_last(reading, i, order_value(reading, i, cells)))
+            return false;
+    char **bound = reading->key_order == KEY_ASCENDS ? &reading->to : &reading->from;
+    if (reading->key_order) {
+        iso_free(*bound);
+        *bound = iso_copy_text(key, strlen(key));
+    }
+    return true;
+}
+
+static void record_part(struct reading *reading, enum held which,
+                        struct iso_recorder_session *session)
+{
+    struct iso_text where = reading->condition, part = {0};
+    first_put_condition(reading, &part, which == HELD_BEFORE);
+    reading->condition = part;
+    begin_query(reading, session);
+    reading->condition = where;
+    iso_text_release(&part);
+    put_held(reading, which, session);
+    if (which == HELD_AS_LAST && !reading->key_order)
+        iso_recorder_query_partial(session);
+    iso_recorder_query_end(session);
+    reading->operations++;
+}
+
+/* Two sets. False: nothing is recorded. */
+static bool record_first(struct reading *reading, struct iso_recorder_session *session)
+{
+    char *from = reading->from ? iso_copy_text(reading->from, strlen(reading->from)) : NULL,
+         *to = reading->to ? iso_copy_text(reading->to, strlen(reading->to)) : NULL;
+    bool is_told = find_last(reading);
+    char *last_from = reading->from, *last_to = reading->to;
+    reading->from = from;
+    reading->to = to;
+    if (is_told && reading->order_count)
+        record_part(reading, HELD_BEFORE, session);
+    reading->from = last_from;
+    reading->to = last_to;
+    if (is_told)
+        record_part(reading, HELD_AS_LAST, session);
+    iso_free(from);
+    iso_free(to);
+    return is_told;
+}
+
+/* ---- row by row ---- */
+
 void reading_row(struct reading *reading, struct wire_cursor row,
                  struct iso_recorder_session *session)
 {
@@ -162,6 +300,12 @@ void reading_row(struct reading *reading, struct wire_cursor row,
     bool is_set = reading->mode >= READING_SET, is_absent;
     if (reading->mode == READING_NOTHING || reading->failed || reading->rows++ >= READING_ROWS)
         return;
+    if (reading->is_held && !row.bad && reading->held.used < READING_HELD) {
+        hold(reading, row);
+        return;
+    }
+    if (reading->is_held)
+        let_go(reading, session);
     if (row.bad || !read_cells(reading, row, cells)) {
         reading->failed = true;
         return;
@@ -182,6 +326,10 @@ void reading_row(struct reading *reading, struct wire_cursor row,
         reading->failed |= !record_aggregates(reading, cells, session);
         return;
     }
+    if (reading->mode == READING_SET) {
+        put_set_row(reading, cells, session);
+        return;
+    }
     for (uint32_t i = 0; i < (is_set ? 1 : reading->source_count); i++) {
         const struct reading_source *source = &reading->sources[i];
         size_t count = gather_cells(reading, source, cells, names, values);
@@ -189,10 +337,8 @@ void reading_row(struct reading *reading, struct wire_cursor row,
             reading->failed |= count < source->cell_count;
             if (!reading->failed)
                 iso_recorder_query_values(session, values);
-        } else if (!put_key(reading, source, cells, !is_set, key, &is_absent)) {
-            reading->failed |= is_set || !is_absent;
-        } else if (is_set) {
-            iso_recorder_query_row(session, key, names, values, count);
+        } else if (!put_key(reading, source, cells, true, key, &is_absent)) {
+            reading->failed |= !is_absent;
         } else if (reading->is_writing) {
             put_written(reading, key, session);
         } else {
@@ -212,6 +358,11 @@ void reading_end(struct reading *reading, bool whole, struct iso_recorder_sessio
     bool is_absent;
     if (reading->mode == READING_NOTHING)
         return;
+    if (reading->is_held && whole && reading->rows == reading->limit &&
+        record_first(reading, session) && !reading->failed)
+        return;
+    if (reading->is_held && !reading->failed)
+        let_go(reading, session);
     if (reading->failed) {
         reading->reason = REASON_VALUE;
         reading->operations = 0; /* the caller takes back what there was */

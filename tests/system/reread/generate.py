@@ -466,6 +466,12 @@ class Statements:
 
     def ending(self, columns, depth):
         text = ""
+        if self.chance(.08):
+            orders = [self.pick(columns).ref + self.pick(["", "", " DESC", " NULLS FIRST", " DESC NULLS LAST"])
+                      for _ in range(self.rng.randint(0, 2))]
+            orders += [c.ref + self.pick(["", " DESC"]) for c in columns if c.key and self.chance(.7)]
+            if orders:
+                return " ORDER BY %s LIMIT %s" % (", ".join(orders), self.pick(["1", "2", "3"]))
         if self.chance(.22):
             c = self.pick(columns)
             text += " ORDER BY " + self.pick(["1", c.ref, c.ref + " DESC"]
