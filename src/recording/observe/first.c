@@ -1,12 +1,10 @@
-/* ORDER BY ... LIMIT: the first rows of an order.
+/* ORDER BY ... LIMIT: the first rows of an order, as two sets.
  *
  *     WHERE shop = 3 ORDER BY made DESC, id LIMIT 2      rows (made, id): (8, 1), (7, 4)
  *
- *     shop = 3 AND (made > 7 OR made IS NULL)            what is before the last row: these rows, all
- *                                                        of them
- *     shop = 3 AND made = 7, id to 4                     what is as far as the last row: all of them up
- *                                                        to its key, where the order ends in the key;
- *                                                        else a part of them
+ *     shop = 3 AND (made > 7 OR made IS NULL)   what is before the last row: all of it
+ *     shop = 3 AND made = 7, id to 4            what is as far as the last row: all of it up to its
+ *                                               key, where the order ends in the key; else a part
  *
  * Only of columns whose order everybody has: numbers, truths, dates. The rows are held until it is
  * known which is the last, and that there are as many as LIMIT allows. */
