@@ -189,8 +189,7 @@ static void on_floor(void *context, uint64_t floor)
 
 static void on_event(void *context, const struct iso_aion_event *event)
 {
-    (void)event;
-    ((struct run *)context)->faults++;
+    ((struct run *)context)->faults += event->state == ISO_AION_FINAL;
 }
 
 static void on_finding(void *context, const struct iso_rowsets_finding *finding)

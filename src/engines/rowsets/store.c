@@ -322,7 +322,8 @@ bool rowsets_put_version(struct iso_rowsets *engine, struct rowsets_target targe
         return false;
     bool is_last = at == cell->count - 1;
     if (version.value != ISO_ABSENT)
-        return !is_last || !at || versions[at - 1].value == ISO_ABSENT;
+        return at ? versions[at - 1].value == ISO_ABSENT
+                  : !cell->has_initial || cell->initial == ISO_ABSENT;
     if (!is_last)
         rowsets_index_loosen(engine, target);
     engine->store.rows[target.row].was_deleted = true;
