@@ -395,6 +395,7 @@ fuzz-smoke: fuzz-build ## Each fuzz target for a few seconds over its seeds
 bench: ## Speed and memory: offline as ratios to md5sum in one run, online alone and from a broker; needs deps
 	@$(MAKE) -s -j$(JOBS) all
 	@BUILD=$(BUILD) bench/run.sh
+	@$(MAKE) -s $(ROW_STREAM)
 	@BUILD=$(BUILD) bench/queries.sh
 	@BUILD=$(BUILD) bench/online.sh
 	@$(MAKE) -s $(WORKLOAD) $(DECODERS) $(JOINED)

@@ -34,3 +34,11 @@ for kind in $kinds; do
     awk -v kind="$kind" -v s="$seconds" -v f="$first" -v w="$work" -v g="$first_work" -v m="$memory" \
         'BEGIN { printf "| %s | %.2f | %.2f | %.2f | %.2f | %.0f |\n", kind, s, s / f, w, w / g, m }'
 done
+echo
+echo "## A stream into the engines: 4 reads by key, 2 queries of 5 rows, 2 writes of 20 tables"
+echo
+echo "In order, delayed by 100 ms give or take 10, and with ten times as many rows."
+echo
+"$BUILD/row_stream" "${STREAM:-200000}" 10000 | tail -n 1
+"$BUILD/row_stream" "${STREAM:-200000}" 10000 100 10 | tail -n 1
+"$BUILD/row_stream" "${STREAM:-200000}" 100000 | tail -n 1
