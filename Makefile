@@ -35,7 +35,7 @@ CFLAGS_ALL := -std=c11 $(OPTIMISE) $(SYMBOLS) -Wall -Wextra $(WERROR) $(HARDENED
 LDFLAGS_ALL := -pthread -pie -Wl,-z,relro,-z,now,-z,noexecstack $(if $(SANITIZE),-fsanitize=$(SANITIZE)) $(LDFLAGS)
 # libcurl and libmicrohttpd are loaded when a run needs them (base/shared_library.h).
 # libpg_query has no package of its shared library alone (src/programs/sql).
-LIBRARIES := -lrdkafka -lzstd -llz4 -lsnappy -lcadical -lstdc++ -l:libpg_query.a -l:libprotobuf-c.a -lm
+LIBRARIES := -lrdkafka -lzstd -llz4 -lsnappy -lcadical -lstdc++ -l:libpg_query.a -l:libprotobuf-c.a -lssl -lcrypto -lm
 # librdkafka starts its threads by thrd_create, which gcc's thread sanitizer does not know: see there.
 C11_THREADS = $(if $(filter thread,$(SANITIZE)),$(call objects,tests/support/threads/c11_threads.c))
 # Sanitizers replace malloc themselves.
@@ -45,8 +45,7 @@ ALLOCATOR := $(if $(SANITIZE),,-ljemalloc)
 rooms = $(shell awk -F'|' '$$6 ~ /$(1)/ && $$2 !~ /module/ { print $$2 }' docs/modules.md)
 sources = $(sort $(foreach room,$(1),$(wildcard src/*/$(room)/*.c src/*/$(room)/*/*.c)))
 APP_SOURCES := $(call sources,$(call rooms,program))
-PROXY_SOURCES := $(call sources,$(call rooms,proxy))
-LIBRARY_SOURCES := $(filter-out $(APP_SOURCES) $(PROXY_SOURCES),$(call sources,*) $(sort $(wildcard connectors/*/*.c)))
+LIBRARY_SOURCES := $(filter-out $(APP_SOURCES),$(call sources,*) $(sort $(wildcard connectors/*/*.c)))
 SUPPORT_SOURCES := $(sort $(wildcard tests/oracle/*.c) $(wildcard tests/support/*.c))
 UNIT_SOURCES := $(sort $(wildcard tests/unit/*/test_*.c))
 PROPERTY_SOURCES := $(sort $(wildcard tests/property/*.c))
@@ -148,8 +147,9 @@ $(TEST_SUPPORT): $(call objects,$(SUPPORT_SOURCES))
 	@rm -f $@
 	$(Q)$(AR) rcs $@ $^
 
-# The program without its main, so that unit tests can link it.
-$(APP_LIBRARY): $(call objects,$(filter-out src/command/app/main.c,$(APP_SOURCES)))
+# The programs without their mains, so that unit tests can link them.
+MAINS := src/command/app/main.c src/recording/proxy/main.c
+$(APP_LIBRARY): $(call objects,$(filter-out $(MAINS),$(APP_SOURCES)))
 	@mkdir -p $(@D)
 	@rm -f $@
 	$(Q)$(AR) rcs $@ $^
@@ -157,8 +157,8 @@ $(APP_LIBRARY): $(call objects,$(filter-out src/command/app/main.c,$(APP_SOURCES
 $(BUILD)/isochron: $(call objects,src/command/app/main.c) $(C11_THREADS) $(APP_LIBRARY) $(LIBRARY)
 	$(Q)$(CC) $(LDFLAGS_ALL) $^ $(ALLOCATOR) $(LIBRARIES) -o $@
 
-$(BUILD)/isochron-proxy: $(call objects,$(PROXY_SOURCES)) $(C11_THREADS) $(APP_LIBRARY) $(LIBRARY)
-	$(Q)$(CC) $(LDFLAGS_ALL) $^ $(ALLOCATOR) $(LIBRARIES) -lssl -lcrypto -o $@
+$(BUILD)/isochron-proxy: $(call objects,src/recording/proxy/main.c) $(C11_THREADS) $(APP_LIBRARY) $(LIBRARY)
+	$(Q)$(CC) $(LDFLAGS_ALL) $^ $(ALLOCATOR) $(LIBRARIES) -o $@
 
 # The program with crash points: those few sources once more, before the archives that have them without.
 FAULT_OBJECTS := $(patsubst %.c,$(BUILD)/obj-faults/%.o,$(shell grep -rl --include='*.c' 'base/fault.h"' src))

@@ -112,7 +112,7 @@ static enum iso_status take_images(struct iso_change_source *source,
 
 static const struct iso_change_rules rules = {
     .senders = "Debezium",
-    .operations = "curdtm",
+    .operations = "curdtms",
     .expected = "c, u, d, r, t or m",
     .schema_change_place = true,
     .place = debezium_place,

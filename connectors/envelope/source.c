@@ -6,6 +6,7 @@
 #include "base/memory.h"
 #include "connectors/envelope/topic.h"
 #include "connectors/cdc_common/ddl.h"
+#include "verdict/unjudged.h"
 
 enum { SHOWN = 64 }; /* bytes of what is refused */
 
@@ -107,6 +108,32 @@ static void add_respelt(void *context, const char *name, size_t length)
     iso_events_add(respelling->events, &event);
 }
 
+static void become_epoch(struct iso_event *event)
+{
+    event->type = ISO_EVENT_SCHEMA;
+    event->operation = ISO_TABLE_SAME;
+    event->flags = (uint16_t)((event->flags &
+                               (ISO_EVENT_HAS_ID | ISO_EVENT_HAS_CTS | ISO_EVENT_HAS_POSITION)) |
+                              ISO_EVENT_EPOCH);
+    event->key = ISO_ABSENT;
+    event->order = 0;
+}
+
+/* Any row of the table may be gone, and any column rewritten, though no row shows it. */
+static void add_defined_anew(struct iso_change_source *source, const struct iso_event *drop,
+                             struct iso_events *events)
+{
+    const struct iso_table *table = table_seen(source);
+    struct iso_event epoch = *drop;
+    struct respelling respelling = {source, events, &epoch};
+    become_epoch(&epoch);
+    for (uint32_t i = 0; i < table->count; i++) {
+        const struct iso_table_column *column = &source->seen.columns[table->first + i];
+        add_respelt(&respelling, source->seen.texts.bytes + column->name, column->length);
+    }
+    iso_events_add(events, drop);
+}
+
 /* Tells, before the row's event, that from here on the table's rows look otherwise. Rows of a
  * snapshot are not always written as those of changes are, and those of an incremental one stand
  * outside of the order. */
@@ -120,13 +147,7 @@ static void add_epoch(struct iso_change_source *source, const struct iso_event *
     bool placed = event.flags & ISO_EVENT_HAS_POSITION, typed = event.operation != ISO_ROW_SNAPSHOT;
     if ((event.flags & ISO_EVENT_INCREMENTAL) || !has_values(row))
         return;
-    event.type = ISO_EVENT_SCHEMA;
-    event.operation = ISO_TABLE_SAME;
-    event.flags =
-        (uint16_t)((event.flags & (ISO_EVENT_HAS_ID | ISO_EVENT_HAS_CTS | ISO_EVENT_HAS_POSITION)) |
-                   ISO_EVENT_EPOCH);
-    event.key = ISO_ABSENT;
-    event.order = 0;
+    become_epoch(&event);
     if (iso_table_changes(&source->seen, table_seen(source), row, placed ? event.position : NULL,
                           typed, add_respelt, &respelling))
         iso_events_add(events, &event);
@@ -211,9 +232,14 @@ static enum iso_status take_change(struct iso_change_source *source,
     if (!is_listed(source) &&
         !iso_marker_is_table(&source->marker, source->table->name.at, source->table->name.length))
         return ignore(events, &event, "a table that is not in tables=");
-    if (*op.at != 't')
+    if (*op.at != 't' && *op.at != 's')
         return take_row(source, *op.at, &place, events, &event, error);
     event.type = ISO_EVENT_DROP;
+    event.unknown = *op.at == 's' ? ISO_UNJUDGED_DDL : 0;
+    if (*op.at == 's') {
+        add_defined_anew(source, &event, events);
+        return ISO_OK;
+    }
     if (source->rules->alone)
         source->rules->alone(source, &place, &events->block, &event);
     iso_events_add(events, &event);

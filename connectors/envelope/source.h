@@ -5,6 +5,7 @@
  *     op c u d r          a row: `place` says where it belongs, `images` what was before and after
  *                         it
  *     op t                every key of the table is gone
+ *     op s                nobody knows what the table holds (test_decoding.c alone has it)
  *     op m                `message`, where the connector has logical messages
  *     status              BEGIN or END of a transaction: `metadata` may correct it
  *     ddl, databaseName   a change of a schema

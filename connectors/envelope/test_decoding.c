@@ -5,6 +5,8 @@
  *     u XID LSN PREVIOUS ORDER TABLE old-key: before new-tuple: after      what it was is known
  *     d XID LSN PREVIOUS ORDER TABLE before          deleted
  *     t XID LSN PREVIOUS ORDER TABLE                 the table emptied
+ *     s XID LSN PREVIOUS ORDER TABLE                 it may have been defined anew: what it held is
+ *                                                    not known any more
  *     r XID LSN PREVIOUS true|last TABLE after       a row that was there at the start
  *     B XID LSN                                      a transaction begins; LSN is that of its end
  *     E XID LSN COUNT MILLISECONDS                   and ends, after so many of these rows
@@ -270,9 +272,9 @@ static enum iso_status read_payload(struct iso_envelope_reader *reader,
         return expected("a line of test_decoding: expected OP XID LSN PREVIOUS ORDER SCHEMA.TABLE",
                         error);
     char op = *envelope->member[ISO_MEMBER_OP].text;
-    bool fine = op == 't'   ? at == end
-                : op == 'u' ? read_update(&text->payload, at, end, envelope)
-                            : set_row(&text->payload, envelope,
+    bool fine = op == 't' || op == 's' ? at == end
+                : op == 'u'            ? read_update(&text->payload, at, end, envelope)
+                                       : set_row(&text->payload, envelope,
                                       op == 'd' ? ISO_MEMBER_BEFORE : ISO_MEMBER_AFTER, at, end);
     return fine ? ISO_OK
                 : expected("a row of test_decoding: expected NAME[TYPE]:VALUE for each column",

@@ -8,7 +8,7 @@ extern const struct cli_command *const app_commands[];
 
 extern const struct cli_command app_check, app_verify, app_gen, app_convert, app_bench, app_watch,
     app_capture, app_replay, app_state, app_probe, app_doctor, app_tick, app_explain_command,
-    app_prove;
+    app_prove, app_run;
 
 struct iso_prove_program;
 

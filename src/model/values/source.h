@@ -106,7 +106,7 @@ struct iso_event {
     uint32_t domain; /* without `commit`: what is sent in the order of commits, of all that comes
                         (YugabyteDB's tablet) */
     uint8_t unknown; /* ROW, CELL without HAS_AFTER: why (enum iso_unjudged), if not
-                        ISO_UNJUDGED_UNKNOWN_VALUE */
+                        ISO_UNJUDGED_UNKNOWN_VALUE; DROP: why some keys may be there still */
     /* END: when its transaction committed, in milliseconds since 1970; 0: not said */
     uint64_t time;
     uint64_t order; /* ROW, IGNORED: its place within its transaction, from 1, as the source counts;

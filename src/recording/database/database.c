@@ -1,3 +1,4 @@
+#include <assert.h>
 #include <string.h>
 #include <sys/socket.h>
 
@@ -139,6 +140,12 @@ const char *iso_database_version(const struct iso_database *database)
 uint64_t iso_database_session(const struct iso_database *database)
 {
     return database->driver->session(database->connection);
+}
+
+char *iso_database_place(const struct iso_database *database)
+{
+    assert(database->driver->place);
+    return database->driver->place(database->connection);
 }
 
 bool iso_database_is_lost(const struct iso_database *database)

@@ -64,6 +64,8 @@ const char *iso_database_product_name(enum iso_database_product product);
 const char *iso_database_version(const struct iso_database *database);
 /* the server's number of this connection */
 uint64_t iso_database_session(const struct iso_database *database);
+/* PostgreSQL's server, "HOST:PORT" or the path of its socket; the caller frees it. */
+char *iso_database_place(const struct iso_database *database);
 bool iso_database_is_lost(const struct iso_database *database);
 
 /* One statement, or in PostgreSQL several with semicolons, of which the last one's rows are

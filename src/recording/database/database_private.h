@@ -41,6 +41,7 @@ struct database_driver {
     bool (*send)(void *connection, const char *sql);
     int (*socket)(void *connection); /* -1: none */
     uint64_t (*session)(void *connection);
+    char *(*place)(void *connection); /* NULL: it is not asked */
 };
 
 extern const struct database_driver database_postgres, database_mysql;

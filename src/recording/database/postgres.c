@@ -13,9 +13,9 @@
 /* clang-format off */
 #define FUNCTIONS(X) \
     X(backendPID) X(clear) X(cmdStatus) X(cmdTuples) X(connectdbParams) X(errorMessage) X(exec) \
-    X(finish) X(fname) X(getisnull) X(getlength) X(getvalue) X(nfields) X(ntuples) \
+    X(finish) X(fname) X(host) X(getisnull) X(getlength) X(getvalue) X(nfields) X(ntuples) \
     X(resultErrorField) X(resultErrorMessage) X(resultStatus) X(sendQuery) X(setNoticeProcessor) \
-    X(socket) X(status)
+    X(port) X(socket) X(status)
 /* clang-format on */
 #define MEMBER(name) __typeof__(PQ##name) *name;
 #define NAME(name) {"PQ" #name, offsetof(struct libpq, name)},
@@ -151,10 +151,26 @@ static uint64_t postgres_session(void *context)
     return (uint64_t)connection->pq.backendPID(connection->handle);
 }
 
+static char *postgres_place(void *context)
+{
+    struct connection *connection = context;
+    const char *host = connection->pq.host(connection->handle),
+               *port = connection->pq.port(connection->handle);
+    struct iso_text text = {0};
+    iso_text_format(&text,
+                    *host == '/'        ? "%s/.s.PGSQL.%s"
+                    : strchr(host, ':') ? "[%s]:%s"
+                                        : "%s:%s",
+                    host, port);
+    *iso_text_reserve(&text, 1) = 0;
+    return text.bytes;
+}
+
 const struct database_driver database_postgres = {.protocol = ISO_PROTOCOL_POSTGRES,
                                                   .connect = postgres_connect,
                                                   .close = postgres_close,
                                                   .execute = postgres_execute,
                                                   .send = postgres_send,
                                                   .socket = postgres_socket,
-                                                  .session = postgres_session};
+                                                  .session = postgres_session,
+                                                  .place = postgres_place};

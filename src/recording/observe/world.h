@@ -76,6 +76,7 @@ struct observe_shared {
     const char *sid;               /* what ids of sessions begin with */
     const char *const *tables;     /* that are recorded; none: all */
     uint32_t table_count;
+    const char *only;    /* the database whose sessions are recorded; NULL: of all */
     bool needs_position; /* what has no snapshot is not recorded */
     _Atomic bool is_off;
     pthread_mutex_t lock;               /* guards databases */

@@ -9,21 +9,19 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/resource.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "base/memory.h"
 #include "observe/shape.h"
 #include "proxy/address.h"
-#include "proxy/loop.h"
+#include "proxy/gate.h"
 #include "proxy/status.h"
 #include "run/input/consume.h"
 #include "run/shown/notify.h"
 
 enum { LINGER_MS = 5 }; /* as long as librdkafka by default */
-enum { DESCRIPTORS_KEPT = 256, DESCRIPTORS_MOST = 1 << 21 };
-enum { BACKLOG = 4096, LOOPS_MOST = 64, PROPERTIES_MOST = 256, REPORT_SECONDS = 60 };
+enum { PROPERTIES_MOST = 256, REPORT_SECONDS = 60 };
 
 struct proxy {
     const char *bind, *server, *to, *sid, *listen, *listen_token, *explain_sql;
@@ -35,11 +33,7 @@ struct proxy {
     bool server_tls, quiet, shapes;
     uint64_t buffer;
 
-    struct observe_shared shared;
-    struct loop *loops[LOOPS_MOST];
-    uint32_t loop_count;
-    struct addrinfo *own_address, *server_address;
-    int listener;
+    struct gate gate;
     SSL_CTX *own, *to_server;
     struct iso_recorder *recorder;
     struct iso_http *http;
@@ -54,7 +48,7 @@ static const struct cli_option options[] = {
                  "Where clients connect: HOST:PORT, PORT or the path of a Unix socket\n"
                  "(127.0.0.1:6432)."),
     CLI_ROW_TEXT("server", "ADDRESS", PLACE(server), "The database, likewise (127.0.0.1:5432)."),
-    CLI_ROW_COUNT("threads", "N", PLACE(threads), 1, LOOPS_MOST,
+    CLI_ROW_COUNT("threads", "N", PLACE(threads), 1, GATE_LOOPS_MOST,
                   "Event loops; one a processor by default."),
     CLI_ROW_GROUP("What is recorded"),
     CLI_ROW_TEXT("to", "WHERE", PLACE(to),
@@ -174,60 +168,13 @@ static enum iso_status open_recorder(struct proxy *proxy, struct iso_error *erro
     return error->status;
 }
 
-/* A session has two descriptors; the rest is for the status, the broker, files. */
-static uint32_t sessions_most(void)
-{
-    struct rlimit limit = {.rlim_cur = 1024};
-    if (!getrlimit(RLIMIT_NOFILE, &limit) && limit.rlim_cur < limit.rlim_max) {
-        rlim_t before = limit.rlim_cur;
-        limit.rlim_cur = limit.rlim_max;
-        if (setrlimit(RLIMIT_NOFILE, &limit))
-            limit.rlim_cur = before;
-    }
-    rlim_t many = limit.rlim_cur < DESCRIPTORS_MOST ? limit.rlim_cur : DESCRIPTORS_MOST;
-    rlim_t kept = many / 2 < DESCRIPTORS_KEPT ? many / 2 : DESCRIPTORS_KEPT;
-    return many - kept < 2 ? 1 : (uint32_t)(many - kept) / 2;
-}
-
-static enum iso_status open_sockets(struct proxy *proxy, struct iso_error *error)
-{
-    proxy->own_address = address_resolve(proxy->bind, "--bind", true, error);
-    if (proxy->own_address)
-        proxy->listener = address_listen(proxy->own_address, proxy->bind, "--bind", BACKLOG, error);
-    if (error->status == ISO_OK)
-        proxy->server_address = address_resolve(proxy->server, "--server", false, error);
-    return error->status;
-}
-
-static enum iso_status start_loops(struct proxy *proxy, struct iso_error *error)
-{
-    struct loop_settings settings = {.listener = proxy->listener,
-                                     .server = proxy->server_address,
-                                     .server_name = proxy->server,
-                                     .tls = (enum loop_tls)proxy->tls,
-                                     .own = proxy->own,
-                                     .to_server = proxy->to_server,
-                                     .shared = &proxy->shared,
-                                     .sessions_most = proxy->view.sessions_most};
-    for (uint32_t i = 0; i < proxy->threads; i++) {
-        proxy->loops[i] = loop_new(&settings, error);
-        if (!proxy->loops[i])
-            return error->status;
-        proxy->loop_count++;
-    }
-    for (uint32_t i = 0; i < proxy->threads; i++)
-        if (!loop_start(proxy->loops[i]))
-            return iso_error_set(error, ISO_FAILED, "no thread could be started");
-    return ISO_OK;
-}
-
 /* ---- running ---- */
 
 static void set_recording(struct proxy *proxy, bool on)
 {
-    if (!proxy->recorder || proxy->shared.is_off == !on)
+    if (!proxy->recorder || proxy->gate.shared.is_off == !on)
         return;
-    proxy->shared.is_off = !on;
+    proxy->gate.shared.is_off = !on;
     cli_log(on ? "new sessions are recorded"
                : "nothing is recorded any more: all bytes are passed on as they come");
 }
@@ -293,18 +240,27 @@ static void tell_end(struct app *app, const struct proxy *proxy)
 
 static void release(struct proxy *proxy)
 {
-    for (uint32_t i = 0; i < proxy->loop_count; i++)
-        loop_free(proxy->loops[i]);
+    gate_release(&proxy->gate);
     iso_recorder_free(proxy->recorder);
-    if (proxy->listener >= 0) {
-        close(proxy->listener);
-        address_remove(proxy->own_address);
-    }
-    address_free(proxy->own_address);
-    address_free(proxy->server_address);
     SSL_CTX_free(proxy->own);
     SSL_CTX_free(proxy->to_server);
-    observe_shared_release(&proxy->shared);
+}
+
+static enum iso_status open_gate(struct proxy *proxy, struct iso_error *error)
+{
+    struct gate_settings settings = {.bind = proxy->bind,
+                                     .server = proxy->server,
+                                     .tls = (enum loop_tls)proxy->tls,
+                                     .own = proxy->own,
+                                     .to_server = proxy->to_server,
+                                     .recorder = proxy->recorder,
+                                     .threads = proxy->threads,
+                                     .sessions_most = gate_sessions_most()};
+    proxy->view =
+        (struct status_view){proxy->gate.loops, 0, &proxy->gate.shared, settings.sessions_most};
+    enum iso_status status = gate_open(&proxy->gate, &settings, error);
+    proxy->view.loop_count = proxy->gate.loop_count;
+    return status;
 }
 
 static enum iso_status serve(struct app *app, struct proxy *proxy)
@@ -322,18 +278,13 @@ static enum iso_status serve(struct app *app, struct proxy *proxy)
     pthread_sigmask(SIG_BLOCK, &signals, NULL); /* threads inherit that: signals are this one's */
     gethostname(host, sizeof host - 1);
     snprintf(sid, sizeof sid, "%s-%d-%lld", host, (int)getpid(), (long long)time(NULL));
-    observe_shared_init(&proxy->shared, NULL, proxy->sid ? proxy->sid : sid);
-    proxy->shared.tables = proxy->tables.items;
-    proxy->shared.table_count = proxy->tables.count;
-    proxy->shared.needs_position = proxy->record;
-    if (make_tls(proxy, error) != ISO_OK || open_sockets(proxy, error) != ISO_OK ||
-        open_recorder(proxy, error) != ISO_OK)
+    gate_init(&proxy->gate, proxy->sid ? proxy->sid : sid);
+    proxy->gate.shared.tables = proxy->tables.items;
+    proxy->gate.shared.table_count = proxy->tables.count;
+    proxy->gate.shared.needs_position = proxy->record;
+    if (make_tls(proxy, error) != ISO_OK || open_recorder(proxy, error) != ISO_OK ||
+        open_gate(proxy, error) != ISO_OK)
         goto out;
-    proxy->shared.recorder = proxy->recorder;
-    proxy->view = (struct status_view){proxy->loops, 0, &proxy->shared, sessions_most()};
-    if (start_loops(proxy, error) != ISO_OK)
-        goto out;
-    proxy->view.loop_count = proxy->loop_count;
     if (proxy->listen) {
         proxy->http = iso_http_new(&(struct iso_http_options){proxy->listen, proxy->listen_token,
                                                               proxy->listen_names.items,
@@ -345,14 +296,13 @@ static enum iso_status serve(struct app *app, struct proxy *proxy)
         cli_log("status on port %u", iso_http_port(proxy->http));
     }
     cli_log("clients at %s (port %u), the server at %s; %s%s", proxy->bind,
-            address_port(proxy->listener), proxy->server,
+            address_port(proxy->gate.listener), proxy->server,
             proxy->to ? "records to " : "nothing is recorded: expected --to FILE or kafka:TOPIC",
             proxy->to ? proxy->to : "");
     run_notify_ready(&notify);
     wait_for_the_end(proxy, &signals);
     run_notify_close(&notify);
-    for (uint32_t i = 0; i < proxy->loop_count; i++)
-        loop_stop(proxy->loops[i]);
+    gate_stop(&proxy->gate);
     iso_recorder_flush(proxy->recorder, 5);
     tell_end(app, proxy);
 out:
@@ -388,10 +338,9 @@ static enum iso_status run_serve(struct app *app, int count, char **arguments)
     long processors = sysconf(_SC_NPROCESSORS_ONLN);
     struct proxy proxy = {.bind = "127.0.0.1:6432",
                           .server = "127.0.0.1:5432",
-                          .listener = -1,
-                          .threads = (uint32_t)(processors < 1            ? 1
-                                                : processors > LOOPS_MOST ? LOOPS_MOST
-                                                                          : processors)};
+                          .threads = (uint32_t)(processors < 1                 ? 1
+                                                : processors > GATE_LOOPS_MOST ? GATE_LOOPS_MOST
+                                                                               : processors)};
     return cli_run(app, count, arguments, &proxy, serve_as_asked);
 }
 

@@ -218,11 +218,21 @@ void loop_interrupt(struct loop *loop, struct session *session)
     connect_server(loop, request);
 }
 
+/* Whether the session is of a database that is recorded; replication is none's. */
+static bool is_recorded(struct observe_shared *shared, const uint8_t *body, uint32_t size)
+{
+    const char *database = wire_startup(body, size, "database"),
+               *user = wire_startup(body, size, "user");
+    database = database ? database : user;
+    return observe_is_on(shared) && !wire_startup(body, size, "replication") &&
+           (!shared->only || (database && !strcmp(database, shared->only)));
+}
+
 static void begin_run(struct loop *loop, struct session *session, uint32_t length)
 {
     const uint8_t *body = (const uint8_t *)session->held.bytes + 8;
     session->hides_binding = session->server.tls && !session->client.tls;
-    if (observe_is_on(loop->settings.shared) && !wire_startup(body, length - 8, "replication")) {
+    if (is_recorded(loop->settings.shared, body, length - 8)) {
         session->observed = observed_new(loop->world, session->number, body, length - 8);
         wire_reader_init(&session->from_client, OBSERVE_CLIENT_MOST);
         wire_reader_init(&session->from_server, OBSERVE_SERVER_MOST);

@@ -1,0 +1,43 @@
+/* Lines of test_decoding on their way into a capture: each with its transaction, its place and its
+ * row's key, and beside them what became of tables' definitions (tables.h).
+ *
+ * Where a table was defined anew between two readings of the catalog, nobody knows in which of the
+ * transactions between: each of them, and the first one behind, says so. Messages go to the topic
+ * run.changes; format=test_decoding reads them. Threads: one at a time.
+ */
+#pragma once
+
+#include "capture/capture.h"
+#include "suite/tables.h"
+
+#define SUITE_CHANGES "run.changes"
+#define SUITE_RECORDS "run.records"
+
+struct suite_capture {
+    struct iso_capture_writer *writer;
+    int64_t changes, records; /* messages so far */
+};
+
+enum iso_status suite_capture_put(struct suite_capture *capture, const char *topic, const char *key,
+                                  size_t key_length, const char *payload, size_t length,
+                                  struct iso_error *error);
+
+struct suite_changes {
+    struct suite_capture *capture;
+    struct suite_tables tables;
+    struct iso_text line, key;
+    uint64_t previous, place; /* where the last transaction ended; of the line at hand */
+    uint32_t xid, order;      /* of the transaction at hand */
+    bool ended;               /* a logical message of "isochron run" came */
+};
+
+void suite_changes_release(struct suite_changes *changes);
+
+/* All rows of a table as they were at the start. */
+enum iso_status suite_changes_put_initial(struct suite_changes *changes,
+                                          struct iso_database *database, struct suite_table *table,
+                                          uint64_t start, struct iso_error *error);
+
+/* A batch of the slot's rows (place, xid, line), behind which the catalog was read. */
+enum iso_status suite_changes_take(struct suite_changes *changes, const struct iso_database *rows,
+                                   uint32_t count, struct iso_error *error);

@@ -1,0 +1,100 @@
+#include "suite/slot.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/memory.h"
+#include "base/text.h"
+
+enum iso_status suite_ask(struct iso_database *database, const char *sql, struct iso_error *error)
+{
+    if (iso_database_execute(database, sql) == ISO_SQL_DONE)
+        return ISO_OK;
+    return iso_error_set(error, ISO_FAILED, "the database refused \"%.60s\": %s", sql,
+                         iso_database_message(database));
+}
+
+struct iso_database *suite_connect(const char *url, bool replicates, struct iso_error *error)
+{
+    static const char *const settings[] = {
+        "SET DateStyle = ISO",        "SET TimeZone = 'UTC'",        "SET IntervalStyle = postgres",
+        "SET extra_float_digits = 1", "SET bytea_output = hex",      "SET client_encoding = UTF8",
+        "SET statement_timeout = 0",  "SET search_path = pg_catalog"};
+    struct iso_text text = {0};
+    iso_text_put(&text, url);
+    iso_text_format(&text, "%c%s", strchr(url, '?') ? '&' : '?',
+                    replicates ? "replication=database" : "application_name=isochron");
+    *iso_text_reserve(&text, 1) = 0;
+    struct iso_database *database = iso_database_connect(text.bytes, error);
+    iso_text_release(&text);
+    for (size_t i = 0; database && i < sizeof settings / sizeof *settings; i++)
+        if (suite_ask(database, settings[i], error) != ISO_OK) {
+            iso_database_close(database);
+            return NULL;
+        }
+    return database;
+}
+
+/* What making a slot needs, and what gives it. */
+static enum iso_status check_server(struct iso_database *database, struct iso_error *error)
+{
+    const char *value = iso_database_ask(database, "SELECT current_setting('wal_level')");
+    if (!value || strcmp(value, "logical"))
+        return iso_error_set(error, ISO_BAD_INPUT,
+                             "wal_level is %s, expected logical: ALTER SYSTEM SET wal_level = "
+                             "logical, and restart the server",
+                             value ? value : "not known");
+    value = iso_database_ask(database,
+                             "SELECT current_setting('max_replication_slots')::int - count(*) "
+                             "FROM pg_replication_slots");
+    if (!value || atoi(value) < 1)
+        return iso_error_set(error, ISO_BAD_INPUT,
+                             "no replication slot is free: ALTER SYSTEM SET "
+                             "max_replication_slots = 20, and restart the server");
+    return ISO_OK;
+}
+
+static uint64_t place_of(const char *text)
+{
+    unsigned high = 0, low = 0;
+    return sscanf(text, "%X/%X", &high, &low) == 2 ? (uint64_t)high << 32 | low : 0;
+}
+
+enum iso_status suite_slot_open(struct suite_slot *slot, const char *url, struct iso_error *error)
+{
+    char sql[200];
+    *slot = (struct suite_slot){.connection = suite_connect(url, true, error)};
+    if (!slot->connection || check_server(slot->connection, error) != ISO_OK)
+        return error->status;
+    snprintf(slot->name, sizeof slot->name, "isochron_%d", (int)getpid());
+    snprintf(sql, sizeof sql,
+             "CREATE_REPLICATION_SLOT %s TEMPORARY LOGICAL test_decoding EXPORT_SNAPSHOT",
+             slot->name);
+    if (suite_ask(slot->connection, sql, error) != ISO_OK)
+        return error->status;
+    slot->start = place_of(iso_database_value(slot->connection, 0, 1));
+    snprintf(slot->snapshot, sizeof slot->snapshot, "%s",
+             iso_database_value(slot->connection, 0, 2));
+    return ISO_OK;
+}
+
+void suite_slot_close(struct suite_slot *slot)
+{
+    iso_database_close(slot->connection);
+    slot->connection = NULL;
+}
+
+enum iso_status suite_slot_poll(struct suite_slot *slot, uint32_t *count, struct iso_error *error)
+{
+    char sql[200];
+    snprintf(sql, sizeof sql,
+             "SELECT lsn - '0/0', xid, data FROM pg_logical_slot_get_changes('%s', NULL, %d)",
+             slot->name, SUITE_LINES);
+    *count = 0;
+    if (suite_ask(slot->connection, sql, error) == ISO_OK)
+        *count = iso_database_rows(slot->connection);
+    return error->status;
+}

@@ -1,0 +1,94 @@
+#!/bin/bash
+# `isochron run` against a real PostgreSQL: pgbench at both levels, definitions at random beside readers, what the command's environment and
+# exit status are, a value that was altered on its way, a killed run. TAP on stdout.
+#
+#   BUILD=build tests/system/suite/end_to_end.sh [--orders N] [--seed S]
+set -u
+here=$(cd "$(dirname "$0")" && pwd)
+isochron=$(realpath "${BUILD:-$here/../../../build}/isochron")
+work=$(mktemp -d)
+chmod 755 "$work" # PostgreSQL's user must get in
+number=0
+orders=5 seed=1
+while [ $# -gt 1 ]; do
+    case $1 in --orders) orders=$2 ;; --seed) seed=$2 ;; esac
+    shift 2
+done
+. "$here/../../support/tap.sh"
+plan 9
+trap '"$here/../postgres/cluster.sh" stop "$work/cluster"; rm -rf "$work"' EXIT
+mkdir "$work/cluster"
+server=$("$here/../postgres/cluster.sh" start "$work/cluster") || exit 4
+port=$(sed 's/.*port=\([0-9]*\).*/\1/' <<<"$server")
+url=postgresql://postgres@127.0.0.1:$port/postgres
+export TMPDIR=$work PSQLRC=/dev/null PGCONNECT_TIMEOUT=10
+psql -q "$url" -c "CREATE TABLE a (id int PRIMARY KEY, v int NOT NULL)" -c "INSERT INTO a SELECT g, 0 FROM generate_series(1, 20) g" \
+    -c "CREATE DATABASE beside" -c "CREATE TABLE old (id int PRIMARY KEY, v text)" -c "INSERT INTO old VALUES (1, 'o')" || exit 4
+
+transfer() { # ISOLATION: two reads and a write
+    printf '\\set a random(1, 20)\n\\set b random(1, 20)\nBEGIN ISOLATION LEVEL %s;\nSELECT v FROM a WHERE id = :a;\n' "$1"
+    printf 'SELECT v FROM a WHERE id = :b;\nUPDATE a SET v = v + 1 WHERE id = :a;\nCOMMIT;\n'
+}
+said() { sed 's/^/# /' "$work/err" | tail -5; }
+
+transfer "REPEATABLE READ" >"$work/rr.sql"
+transfer "READ COMMITTED" >"$work/rc.sql"
+"$isochron" run --keep "$work/kept" "$url" -- pgbench -n -c 4 -t 50 -f "$work/rr.sql" --max-tries=100 {URL} >"$work/out" 2>"$work/err" &&
+    grep -q '^isochron: holds: \([0-9]*\) of \1 statements' "$work/err" && grep -q 'number of transactions actually processed: 200' "$work/out"
+result $? "pgbench at REPEATABLE READ holds, and nothing of its output is touched" || said
+"$isochron" run "$url" -- pgbench -n -c 4 -t 50 -f "$work/rc.sql" {URL} >"$work/out" 2>"$work/err" &&
+    grep -q 'READ COMMITTED: [1-9][0-9]* reads judged, 0 not, 0 violations' "$work/err"
+result $? "at READ COMMITTED it reads what was committed" || said
+
+"$isochron" run --keep "$work/kept" "$url" -- psql -q {URL} -c "BEGIN ISOLATION LEVEL REPEATABLE READ" -c "SELECT v FROM a WHERE id = 3" -c COMMIT -c "SELECT 1" \
+    >"$work/out" 2>"$work/err"
+first=$?
+again=$(sed -n 's/.*judged again by: isochron //p' "$work/err")
+eval "\"$isochron\" $again --quiet" >/dev/null 2>&1 && [ "$first" = 0 ]
+result $? "a kept capture is judged again, with the same verdict" || said
+zstd -dcq "$work/kept/run.capture.jsonl.zst" | sed '/run.records/s/\(cells[^0-9]*\)\([0-9]\)/\19\2/' >"$work/altered.jsonl"
+zstd -qf "$work/altered.jsonl" -o "$work/kept/run.capture.jsonl.zst"
+eval "\"$isochron\" $again --quiet" >/dev/null 2>&1
+[ $? = 1 ]
+result $? "a value that was altered on its way is found" || said
+
+"$isochron" run --quiet "$url" -- sh -c 'psql -q "$DATABASE_URL" -c "SELECT 1" >/dev/null && psql -q -U postgres beside -c "CREATE TABLE a (id int)" && exit 7' \
+    >"$work/out" 2>"$work/err"
+[ $? = 7 ]
+result $? "the command's exit status is the run's; DATABASE_URL and PGPORT lead through it" || said
+"$isochron" run "$url" -- "$work/none" >"$work/out" 2>"$work/err"
+[ $? = 2 ] && grep -q 'No such file' "$work/err"
+result $? "a command that is none is bad input" || said
+
+wrong=0 judged=0
+for ((order = seed; order < seed + orders; order++)); do
+    for session in 0 1; do "$here/definitions.py" "$order" "$session" >"$work/s$session.sql"; done
+    "$isochron" run --json "$url" -- sh -c "psql -qX {URL} -f $work/s0.sql >/dev/null 2>&1 & psql -qX {URL} -f $work/s1.sql >/dev/null 2>&1; wait" \
+        >"$work/out" 2>"$work/err"
+    case $? in
+    0 | 3) ;;
+    *) wrong=$((wrong + 1)) && echo "# seed $order" && said && grep -o '"violations":.*' "$work/out" | cut -c1-600 | sed 's/^/# /' ;;
+    esac
+    judged=$((judged + $(grep -o '"reads_judged":[0-9]*' "$work/out" | cut -d: -f2 | paste -sd+ | bc)))
+done
+[ "$wrong" = 0 ] && [ "$judged" -gt 0 ]
+result $? "$orders random orders of definitions are never violated; $judged reads judged"
+
+"$isochron" run "$url" -- sleep 60 >"$work/out" 2>"$work/err" &
+run=$!
+for ((i = 0; i < 100; i++)); do
+    [ "$(psql -qAt "$url" -c "SELECT count(*) FROM pg_replication_slots")" = 1 ] && pgrep -P $run sleep >/dev/null && break
+    sleep 0.1
+done
+sleeper=$(pgrep -P $run sleep)
+kill -9 $run
+wait $run 2>/dev/null
+for ((i = 0; i < 100; i++)); do
+    left=$(psql -qAt "$url" -c "SELECT count(*) FROM pg_replication_slots")
+    [ "$left" = 0 ] && ! kill -0 "$sleeper" 2>/dev/null && break
+    sleep 0.1
+done
+[ "$left" = 0 ] && [ -n "$sleeper" ] && ! kill -0 "$sleeper" 2>/dev/null
+result $? "a run that is killed leaves no slot and no command"
+"$isochron" run --quiet "$url" -- true && ! ls "$work" | grep -q isochron-run-...... || [ "$(ls -d "$work"/isochron-run-* | wc -l)" = 1 ]
+result $? "a run that ends leaves no folder"
