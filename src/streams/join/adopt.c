@@ -312,7 +312,8 @@ uint32_t join_adopt(struct iso_join *join, uint32_t number, uint32_t delivered)
                                 .in_place = record->unplaced > 1,
                                 .takes = record->flags & JOIN_RECORD_TAKES};
     join_spell_kept(join, record);
-    if (!transaction->rows.count && !(join->records.kept.txns.flags[record->kept] & ISO_WRITES))
+    if (!adoption.takes && !transaction->rows.count &&
+        !(join->records.kept.txns.flags[record->kept] & ISO_WRITES))
         return 0; /* nothing was written, so that nothing of it is added or doubtful */
     join_tally(join, record, transaction);
     adoption.is_any_loose =
