@@ -75,6 +75,13 @@ static bool is_compared(uint32_t type, uint32_t column)
            type != PG_FLOAT8;
 }
 
+/* YYYY-MM-DD, behind which a time may follow: other orders hang on DateStyle. */
+static bool begins_with_day(const char *string)
+{
+    return strspn(string, "0123456789") == 4 && strspn(string + 5, "0123456789") == 2 &&
+           string[4] == '-' && string[7] == '-' && strchr(" T", string[10]);
+}
+
 /* A date or a time, with its own type where it is not the column's. An instant without a zone is in
  * the session's. */
 static bool put_moment(const struct statement_input *input, struct iso_text *text,
@@ -87,7 +94,7 @@ static bool put_moment(const struct statement_input *input, struct iso_text *tex
          has_zone = is_instant && length > DAY && strpbrk(string + DAY, "+-Z");
     if (!input->spelling->is_iso || (is_instant && !has_zone && !input->spelling->is_utc) ||
         length < (is_clock ? CLOCK : DAY) ||
-        (is_clock && length > CLOCK && string[length - 1] == '0') ||
+        (is_clock ? length > CLOCK && string[length - 1] == '0' : !begins_with_day(string)) ||
         strspn(string, is_clock     ? "0123456789:."
                        : is_instant ? "0123456789-:. T+Z"
                                     : "0123456789-:. T") != length)

@@ -228,9 +228,7 @@ static void end_control(struct observed *observed, const char *tag)
         }
         break;
     case PLAN_COMMIT:
-    case PLAN_ROLLBACK:
-        if (transaction->state != TRANSACTION_OPEN)
-            break;
+    case PLAN_ROLLBACK: /* also of what stood before it in the string, or pipeline */
         observed_end_transaction(observed,
                                  strcmp(tag, "COMMIT") ? OUTCOME_ABORTED : OUTCOME_COMMITTED);
         if (statement->chains)

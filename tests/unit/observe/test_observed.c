@@ -773,6 +773,25 @@ static void only_what_could_be_recorded_asks_what_is_seen(void **state)
     end(&talk, "");
 }
 
+/* The one that BEGIN opens behind it has seen nothing, and a question would take its snapshot. */
+static void rollback_ends_what_stood_before_it_in_a_string(void **state)
+{
+    (void)state;
+    struct talk talk;
+    begin(&talk);
+    asks(&talk, "SELECT k, v FROM kv; ROLLBACK; BEGIN ISOLATION LEVEL SERIALIZABLE");
+    describes(&talk, 2, both);
+    completes(&talk, "SELECT 0", NULL);
+    completes(&talk, "ROLLBACK", NULL);
+    completes(&talk, "BEGIN", "T");
+    asks(&talk, "SET TRANSACTION ISOLATION LEVEL READ COMMITTED");
+    assert_string_equal(talk.asked, "");
+    completes(&talk, "SET", "T");
+    asks(&talk, "ROLLBACK");
+    completes(&talk, "ROLLBACK", "I");
+    end(&talk, "{\"sid\":\"t/1\",\"tid\":\"t/1.0\",\"sno\":0,\"ops\":[],\"status\":\"aborted\"}\n");
+}
+
 /* What a client makes the proxy keep has bounds, beyond which it is passed on unseen: messages that
  * wait, their bytes, names. */
 static void what_a_client_makes_it_keep_is_bounded(void **state)
@@ -828,6 +847,7 @@ int main(void)
         cmocka_unit_test(an_answer_that_ends_too_early_ends_the_observing),
         cmocka_unit_test(what_does_not_follow_in_its_session_has_no_record),
         cmocka_unit_test(only_what_could_be_recorded_asks_what_is_seen),
+        cmocka_unit_test(rollback_ends_what_stood_before_it_in_a_string),
         cmocka_unit_test(what_a_client_makes_it_keep_is_bounded),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
