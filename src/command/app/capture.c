@@ -34,8 +34,7 @@ static const struct cli_option options[] = {
                  "A topic that does not exist may appear later."),
     CLI_ROW_PROPERTIES(PLACE(properties)),
     CLI_ROW_FLAG("quiet", PLACE(quiet), "Print no closing line."),
-    CLI_ROW_NUMBER("threads", "N", PLACE(threads), 1, 1024,
-                   "Accepted by every command; capture uses one thread."),
+    CLI_ROW_ONE_THREAD("capture", PLACE(threads)),
     {.type = CLI_END},
 };
 

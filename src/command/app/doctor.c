@@ -43,8 +43,7 @@ static const struct cli_option options[] = {
                   .letter = 'X'),
     CLI_ROW_FLAG("json", PLACE(json), "One JSON object instead of text."),
     CLI_ROW_FLAG("quiet", PLACE(quiet), "Print only what is to be mended."),
-    CLI_ROW_NUMBER("threads", "N", PLACE(threads), 1, 1024,
-                   "Accepted by every command; doctor uses one thread."),
+    CLI_ROW_ONE_THREAD("doctor", PLACE(threads)),
     {.type = CLI_END},
 };
 

@@ -128,8 +128,7 @@ static const struct cli_option options[] = {
                    "A watermark to every partition after each N transactions (0: none)."),
     CLI_ROW_PROPERTIES(PLACE(publish.properties)),
     CLI_ROW_GROUP("How to run"),
-    CLI_ROW_NUMBER("threads", "N", PLACE(threads), 1, 1024,
-                   "Accepted by every command; gen uses one thread."),
+    CLI_ROW_ONE_THREAD("gen", PLACE(threads)),
     CLI_ROW_FLAG("quiet", PLACE(quiet), "Print no progress line."),
     {.type = CLI_END},
 };

@@ -47,8 +47,7 @@ static const struct cli_option options[] = {
                     "End after so long. 0, the default: on Ctrl-C or SIGTERM."),
     CLI_ROW_PROPERTIES(PLACE(properties)),
     CLI_ROW_FLAG("quiet", PLACE(quiet), "Print no closing line."),
-    CLI_ROW_NUMBER("threads", "N", PLACE(threads), 1, 1024,
-                   "Accepted by every command; tick uses one thread."),
+    CLI_ROW_ONE_THREAD("tick", PLACE(threads)),
     {.type = CLI_END},
 };
 

@@ -101,7 +101,6 @@ static void group_occurrences(struct writers *writers, const struct occurrences 
     size_t groups = (size_t)writers->pairs.count * WRITER_CLASSES;
     uint32_t *first = iso_allocate_zeroed(groups + 2, sizeof *first);
     writers->transactions = iso_allocate((found->count + 1) * sizeof *writers->transactions);
-    writers->transaction_count = (uint32_t)found->count;
     for (size_t i = 0; i < found->count; i++)
         first[found->items[i].group + 2]++;
     iso_running_sums(first + 1, (size_t)groups + 1);

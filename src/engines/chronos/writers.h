@@ -25,7 +25,6 @@ struct writers {
     uint64_t *key_bits;          /* keys with a pair */
     uint32_t *first;             /* by pair and class: into `transactions`; one more at the end */
     uint32_t *transactions;
-    uint32_t transaction_count;
 };
 
 /* The writers of one pair in one class. */

@@ -187,7 +187,7 @@ static void judge_graph(struct engine *engine)
 
 /* ---- what the history says ---- */
 
-static bool stop(void *engine)
+bool engine_ask_stop(void *engine)
 {
     return engine_must_stop(engine);
 }
@@ -210,7 +210,7 @@ static enum step_result read_history(struct engine *engine)
     *problem = (struct problem){.history = engine->history,
                                 .options = engine->options,
                                 .result = engine->result,
-                                .rules = {.must_stop = stop, .context = engine}};
+                                .rules = {.must_stop = engine_ask_stop, .context = engine}};
     problem_scan(problem);
     take_problem(engine);
     if (engine->options->versions_by_commit) {

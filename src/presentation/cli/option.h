@@ -67,6 +67,10 @@ struct cli_option {
     CLI_ROW_RANGE(CLI_NUMBER, title, value, place, low, high, __VA_ARGS__)
 #define CLI_ROW_SECONDS(title, value, place, low, high, ...)                                       \
     CLI_ROW_RANGE(CLI_SECONDS, title, value, place, low, high, __VA_ARGS__)
+/* --threads of a command that has no use for it. */
+#define CLI_ROW_ONE_THREAD(command, place)                                                         \
+    CLI_ROW_NUMBER("threads", "N", place, 1, 1024,                                                 \
+                   "Accepted by every command; " command " uses one thread.")
 /* librdkafka's properties, of every command that has to do with Kafka. */
 #define CLI_ROW_PROPERTIES(place)                                                                  \
     CLI_ROW_TEXTS("property", "NAME=VALUE", place,                                                 \

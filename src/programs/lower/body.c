@@ -826,7 +826,6 @@ static void clear_variables(struct lowering *lowering)
     iso_text_put_bytes(&names, "", 1);
     iso_free(function->names);
     function->names = names.bytes;
-    function->names_size = names.used;
     for (uint32_t i = 0; i < lowering->body.variables.count; i++)
         iso_free(lowering->body.variables.list[i].name);
     lowering->body.variables.count = 0;

@@ -88,7 +88,6 @@ struct function {
     uint32_t first_slot, known_slots; /* parameters; as of the round before */
     bool called;
     char *names; /* its variables' as psql has them, each with a zero behind it, and an empty one */
-    size_t names_size;
 };
 
 struct variable {

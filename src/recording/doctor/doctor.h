@@ -36,7 +36,6 @@ struct iso_doctor_report {
     uint32_t table_count, table_capacity;
     enum iso_database_product product;
     char *version, *prefix; /* of topics; NULL: none was found */
-    bool has_transactions;  /* the topic of BEGIN and END */
     bool is_avro;
     bool orders_by_bytes;  /* texts of all columns: collation=C */
     bool reads_committed;  /* a transaction that does not say otherwise: --level rc */

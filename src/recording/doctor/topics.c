@@ -11,7 +11,7 @@ enum { LOOKED_AT = 20, TABLES_LOOKED_AT = 30 };
 
 /* Findings in the latest records of tables. */
 struct seen {
-    uint64_t records, envelopes, binary, with_transaction, changes, without_before;
+    uint64_t records, envelopes, binary, with_transaction, changes;
     char connector[32];
 };
 
@@ -41,7 +41,7 @@ static void read_source(struct iso_json *json, struct seen *seen)
 /* The envelope, {"before":..,"after":..,"source":{..},"op":"u","transaction":{..}}, or a part of
  * it. */
 struct envelope {
-    bool has_op, has_source, has_before, has_transaction, has_payload;
+    bool has_op, has_source, has_transaction, has_payload;
     char op[4], snapshot[8];
 };
 
@@ -67,8 +67,6 @@ static void read_envelope(struct iso_json *json, struct seen *seen, struct envel
         } else if (iso_json_is(&name, "source") && iso_json_peek(json) == ISO_JSON_OBJECT) {
             envelope->has_source = true;
             read_source(json, seen);
-        } else if (iso_json_is(&name, "before")) {
-            envelope->has_before = is_there(json);
         } else if (iso_json_is(&name, "transaction")) {
             envelope->has_transaction = is_there(json);
         } else {
@@ -99,7 +97,6 @@ static void take_record(void *context, const void *payload, size_t size)
         seen->envelopes++;
         seen->changes += is_change;
         seen->with_transaction += is_change && envelope.has_transaction;
-        seen->without_before += *envelope.op == 'u' && !envelope.has_before;
     }
     iso_json_release(&json);
     iso_free(copy);
@@ -220,7 +217,6 @@ static void check_transactions(struct doctor *doctor, const struct iso_kafka_sur
     char name[300];
     snprintf(name, sizeof name, "%.250s.transaction", doctor->report->prefix);
     const struct iso_kafka_surveyed *topic = iso_kafka_survey_find(survey, name);
-    doctor->report->has_transactions = topic != NULL;
     if (!topic && !(seen->changes && !seen->with_transaction)) /* which is said already */
         doctor_add(doctor, seen->changes ? ISO_DOCTOR_WRONG : ISO_DOCTOR_NOTE,
                    "transactions have no ends: each waits for the next one, or for ever",

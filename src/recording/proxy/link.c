@@ -141,7 +141,6 @@ bool link_start_tls(struct link *link, SSL_CTX *context, bool accepts, const cha
         SSL_set_accept_state(link->tls);
     else
         SSL_set_connect_state(link->tls);
-    link->is_shaking = true;
     return true;
 }
 
@@ -149,10 +148,8 @@ enum link_result link_shake(struct link *link)
 {
     link->tls_wants_write = false;
     int result = SSL_do_handshake(link->tls);
-    if (result == 1) {
-        link->is_shaking = false;
+    if (result == 1)
         return LINK_OK;
-    }
     return tls_result(link, result) == LINK_AGAIN ? LINK_AGAIN : LINK_FAILED;
 }
 

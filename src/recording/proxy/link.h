@@ -16,7 +16,6 @@
 struct link {
     int fd;
     SSL *tls;                /* NULL: plain */
-    bool is_shaking;         /* TLS is being agreed upon */
     bool tls_wants_write;    /* reading needs the socket to be writable */
     bool ended;              /* nothing more comes */
     bool is_shut;            /* nothing more is sent */

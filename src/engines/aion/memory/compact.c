@@ -29,7 +29,6 @@ struct parts {
     uint32_t base_count;
     struct stretch nonversions, pages, versions;
     uint64_t aged;
-    uint64_t cuts_time; /* of the last one */
 };
 
 /* Where an entry's parts begin. */

@@ -583,11 +583,6 @@ static enum step_result solve_rounds(struct window *window)
     return STEP_STOPPED;
 }
 
-static bool ask_stop(void *context)
-{
-    return engine_must_stop(context);
-}
-
 static void release_window(struct window *window)
 {
     for (uint32_t i = 0; i < window->block_count; i++)
@@ -621,7 +616,7 @@ enum step_result window_solve(struct windows *windows, uint32_t first, uint32_t 
                                        {.by = iso_numbers(count), .queue = iso_numbers(count)}},
                             .visited = iso_numbers_zero(count)};
     agenda_init(&window.agenda, window.count);
-    iso_solver_set_stop(window.solver, ask_stop, windows->engine);
+    iso_solver_set_stop(window.solver, engine_ask_stop, windows->engine);
     enum step_result status = STEP_STOPPED;
     if (build_window(&window)) {
         window.active_to = iso_numbers(window.edges.count);

@@ -4,11 +4,6 @@
 
 #include "polygraph/solving/solve.h"
 
-bool open_ask_stop(void *context)
-{
-    return engine_must_stop(context);
-}
-
 static void clause_to_literals(struct open *open, const int *clause, uint32_t count)
 {
     const struct engine *engine = open->engine;
@@ -46,7 +41,7 @@ static void emit_learned(void *context, const int *clause, uint32_t count)
 static bool find_core(struct open *open, bool *core)
 {
     struct iso_solver *solver = iso_solver_new();
-    iso_solver_set_stop(solver, open_ask_stop, open->engine);
+    iso_solver_set_stop(solver, engine_ask_stop, open->engine);
     int *selectors = iso_allocate(((size_t)open->cycle_count + 1) * sizeof *selectors);
     open_add_choices(open, solver);
     for (uint32_t i = 0; i < open->cycle_count; i++) {
@@ -119,7 +114,7 @@ enum step_result open_prove(struct open *open)
     struct explanation *explanation = explanation_new(engine);
     struct iso_solver *solver = iso_solver_new();
     iso_solver_set_learn(solver, emit_learned, open);
-    iso_solver_set_stop(solver, open_ask_stop, engine);
+    iso_solver_set_stop(solver, engine_ask_stop, engine);
     for (uint32_t i = 0; i < open->cycle_count; i++) {
         if (core[i])
             cycle_to_lemma(open, explanation, i, false);

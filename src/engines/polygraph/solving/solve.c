@@ -233,7 +233,7 @@ enum step_result solve_everything(struct engine *engine)
         engine->result->reason = "steps-switched-off";
     } else if (open.variable_count) {
         open.solver = iso_solver_new();
-        iso_solver_set_stop(open.solver, open_ask_stop, engine);
+        iso_solver_set_stop(open.solver, engine_ask_stop, engine);
         open_add_choices(&open, open.solver);
         /* every variable must be known to the solver */
         for (uint32_t i = 1; i <= open.variable_count; i++)

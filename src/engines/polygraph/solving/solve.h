@@ -84,4 +84,3 @@ void placement_clauses_write(const struct placement_clauses *clauses_of_lists,
 /* prove.c: the clauses of the cycles so far have no model: fills in the evidence.
  * STEP_CONTRADICTION; STEP_STOPPED: out of time */
 enum step_result open_prove(struct open *open);
-bool open_ask_stop(void *engine); /* for a solver */
