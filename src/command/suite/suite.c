@@ -18,7 +18,7 @@
 #include "suite/command.h"
 #include "suite/slot.h"
 
-enum { ROUND_MS = 20, END_ROUNDS = 1500, FLUSH_SECONDS = 5 };
+enum { ROUND_MS = 20, END_ROUNDS = 1500, FLUSH_SECONDS = 5, SESSIONS_MS = 1000 };
 
 struct suite {
     const struct suite_options *options;
@@ -232,9 +232,26 @@ static void sum_up(struct suite *suite, struct suite_result *result)
     result->exit_status = suite_command_exit(&suite->command);
 }
 
+/* The proxy asks behind a session's last statement whether what it recorded is sure: a moment for
+ * that. Who left a process behind has sessions still. */
+static void let_sessions_end(const struct suite *suite)
+{
+    for (uint32_t waited = 0; waited < SESSIONS_MS; waited += 5) {
+        uint64_t open = 0;
+        for (uint32_t i = 0; i < suite->gate.loop_count; i++) {
+            const struct loop_counts *counts = loop_counts(suite->gate.loops[i]);
+            open += counts->sessions_opened - counts->sessions_closed;
+        }
+        if (!open)
+            return;
+        poll(NULL, 0, 5);
+    }
+}
+
 static enum iso_status finish(struct suite *suite, struct suite_result *result,
                               struct iso_error *error)
 {
+    let_sessions_end(suite);
     gate_stop(&suite->gate);
     for (int i = 0; i < 2 && error->status == ISO_OK; i++) {
         take_records(suite, error);

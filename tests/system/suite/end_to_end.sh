@@ -40,12 +40,12 @@ result $? "pgbench at REPEATABLE READ holds, and nothing of its output is touche
     grep -q 'READ COMMITTED: [1-9][0-9]* reads judged, 0 not, 0 violations' "$work/err"
 result $? "at READ COMMITTED it reads what was committed" || said
 
-"$isochron" run --keep "$work/kept" "$url" -- psql -q {URL} -c "BEGIN ISOLATION LEVEL REPEATABLE READ" -c "SELECT v FROM a WHERE id = 3" -c COMMIT -c "SELECT 1" \
+"$isochron" run --keep "$work/kept" "$url" -- psql -q {URL} -c "BEGIN ISOLATION LEVEL REPEATABLE READ" -c "SELECT v FROM a WHERE id = 3" -c COMMIT \
     >"$work/out" 2>"$work/err"
 first=$?
 again=$(sed -n 's/.*judged again by: isochron //p' "$work/err")
 eval "\"$isochron\" $again --quiet" >/dev/null 2>&1 && [ "$first" = 0 ]
-result $? "a kept capture is judged again, with the same verdict" || said
+result $? "a session's last transaction is judged, and a kept capture again, with the same verdict" || said
 zstd -dcq "$work/kept/run.capture.jsonl.zst" | sed '/run.records/s/\(cells[^0-9]*\)\([0-9]\)/\19\2/' >"$work/altered.jsonl"
 zstd -qf "$work/altered.jsonl" -o "$work/kept/run.capture.jsonl.zst"
 eval "\"$isochron\" $again --quiet" >/dev/null 2>&1
