@@ -15,7 +15,7 @@ while [ $# -gt 1 ]; do
     shift 2
 done
 . "$here/../../support/tap.sh"
-plan 9
+plan 10
 trap '"$here/../postgres/cluster.sh" stop "$work/cluster"; rm -rf "$work"' EXIT
 mkdir "$work/cluster"
 server=$("$here/../postgres/cluster.sh" start "$work/cluster") || exit 4
@@ -59,6 +59,18 @@ result $? "the command's exit status is the run's; DATABASE_URL and PGPORT lead 
 "$isochron" run "$url" -- "$work/none" >"$work/out" 2>"$work/err"
 [ $? = 2 ] && grep -q 'No such file' "$work/err"
 result $? "a command that is none is bad input" || said
+
+psql -q "$url" -c "BEGIN; CREATE TABLE held (id int); SELECT pg_sleep(60)" >/dev/null 2>&1 &
+holder=$!
+for ((i = 0; i < 100; i++)); do
+    [ "$(psql -qAt "$url" -c "SELECT count(*) FROM pg_stat_activity WHERE backend_xid IS NOT NULL")" = 1 ] && break
+    sleep 0.1
+done
+"$isochron" run "$url" -- true >"$work/out" 2>"$work/err"
+[ $? = 2 ] && grep -q 'a transaction is open on the server' "$work/err"
+result $? "behind an open transaction it does not start" || said
+psql -qAt "$url" -c "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE backend_xid IS NOT NULL" >/dev/null
+wait $holder 2>/dev/null
 
 wrong=0 judged=0
 for ((order = seed; order < seed + orders; order++)); do
