@@ -322,4 +322,6 @@ static inline bool engine_must_stop(struct engine *engine)
 {
     return budget_is_spent(&engine->budget);
 }
-bool engine_ask_stop(void *engine); /* polygraph.c: the same, for a solver and for rules */
+
+/* polygraph.c: the same, for a solver and for rules. */
+bool engine_ask_stop(void *engine);
