@@ -25,11 +25,12 @@ struct judging {
     uint64_t low, high; /* bounds that are left */
 };
 
-static void doubt(struct judging *judging, const struct chronos_extra *read,
-                  const struct chronos_look *look, uint64_t expected, uint64_t limit)
+/* `version`: what it is compared with, of all that it may have seen at the bound `expected`. */
+static void doubt_of(struct judging *judging, const struct chronos_extra *read,
+                     const struct chronos_look *look, uint64_t expected, uint64_t limit,
+                     uint32_t version)
 {
     const struct chronos_index *index = judging->index;
-    uint32_t newest = chronos_newest_below(index, look->key, look->reader, expected);
     struct chronos_suspect suspect = {.transaction = read->transaction,
                                       .operation = read->operation,
                                       .expected = chronos_initial_version(index, look->key),
@@ -37,11 +38,18 @@ static void doubt(struct judging *judging, const struct chronos_extra *read,
                                       .prefix = read->prefix,
                                       .bound = limit,
                                       .look = expected};
-    if (newest != ISO_NONE) {
-        suspect.expected = index->versions[newest].value;
-        suspect.writer = index->versions[newest].writer;
+    if (version != ISO_NONE) {
+        suspect.expected = index->versions[version].value;
+        suspect.writer = index->versions[version].writer;
     }
     chronos_add_suspect(judging->shard, &suspect);
+}
+
+static void doubt(struct judging *judging, const struct chronos_extra *read,
+                  const struct chronos_look *look, uint64_t expected, uint64_t limit)
+{
+    doubt_of(judging, read, look, expected, limit,
+             chronos_newest_below(judging->index, look->key, look->reader, expected));
 }
 
 static uint8_t own_time(const struct judging *judging, uint32_t operation)
@@ -112,11 +120,15 @@ static void judge_committed(struct judging *judging, const struct chronos_extra 
         bool is_one = low == high; /* which may be 0 */
         uint64_t found = is_one ? low : chronos_first_right(judging->index, &look, low, high),
                  unsure = 0;
+        uint32_t unclear = ISO_NONE;
         bool is_right = is_one ? chronos_right_at(judging->index, &look, low) : found != 0;
         if (!is_right || found != low)
-            unsure = chronos_first_unsure(judging->index, &look, low, is_right ? found - 1 : high);
-        if (unsure || !is_right)
-            doubt(judging, &reads[i], &look, unsure ? unsure : low, high);
+            unsure = chronos_first_unsure(judging->index, &look, low, is_right ? found - 1 : high,
+                                          &unclear);
+        if (unsure)
+            doubt_of(judging, &reads[i], &look, unsure, high, unclear);
+        else if (!is_right)
+            doubt(judging, &reads[i], &look, low, high);
         if (moves && (unsure || is_right))
             judging->low = unsure ? unsure : found;
         if (judging->high < judging->low)

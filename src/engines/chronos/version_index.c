@@ -312,16 +312,18 @@ static bool is_incomparable(const struct chronos_index *index, const struct chro
 }
 
 uint64_t chronos_first_unsure(const struct chronos_index *index, const struct chronos_look *look,
-                              uint64_t low, uint64_t high)
+                              uint64_t low, uint64_t high, uint32_t *version)
 {
     if (iso_key_is_list(index->check->history, look->key))
         return 0;
-    if (is_incomparable(index, look, chronos_newest_below(index, look->key, look->reader, low)))
+    *version = chronos_newest_below(index, look->key, look->reader, low);
+    if (is_incomparable(index, look, *version))
         return low;
-    for (uint32_t i = chronos_position_of(index, look->key, low);
-         i < index->first[look->key + 1] && index->versions[i].cts < high; i++)
-        if (index->versions[i].writer != look->reader && is_incomparable(index, look, i))
-            return index->versions[i].cts + 1;
+    for (*version = chronos_position_of(index, look->key, low);
+         *version < index->first[look->key + 1] && index->versions[*version].cts < high; ++*version)
+        if (index->versions[*version].writer != look->reader &&
+            is_incomparable(index, look, *version))
+            return index->versions[*version].cts + 1;
     return 0;
 }
 

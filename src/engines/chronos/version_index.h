@@ -61,9 +61,10 @@ uint64_t chronos_last_right(const struct chronos_index *index, const struct chro
                             uint64_t high);
 
 /* The first bound from `low` up to `high` at which nobody can say whether the read is right, since
- * the newest version below it cannot be compared with what was read; 0: none. */
+ * a version cannot be compared with what was read: `*version`, or ISO_NONE, the initial one. 0:
+ * none. */
 uint64_t chronos_first_unsure(const struct chronos_index *index, const struct chronos_look *look,
-                              uint64_t low, uint64_t high);
+                              uint64_t low, uint64_t high, uint32_t *version);
 
 /* The newest version below the bound that is not the reader's: its position in `versions`, or
  * ISO_NONE: the initial one. */

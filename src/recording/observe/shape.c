@@ -395,12 +395,14 @@ static bool take_with(struct look *look, const PgQuery__WithClause *with)
 static bool is_fine_select(struct look *look, const PgQuery__SelectStmt *select)
 {
     bool is_top = ++look->selects == 1, fine;
-    if (look->selects > DEPTH_MOST)
+    if (look->selects > DEPTH_MOST) {
         fine = refuse(look, REASON_SHAPE, "nested too deep");
-    else if (select->into_clause || (select->n_values_lists && is_top))
+    } else if (select->into_clause || (select->n_values_lists && is_top)) {
         fine = refuse(look, select->into_clause ? REASON_WRITES : REASON_SHAPE, "VALUES");
-    else
-        fine = take_with(look, select->with_clause) & is_fine_in_parts(look, &select->base);
+    } else { /* both are looked at: each says what it found */
+        bool takes = take_with(look, select->with_clause);
+        fine = is_fine_in_parts(look, &select->base) && takes;
+    }
     /* columns have the names of the first query's, and rows of both */
     look->statement->has_sub_select |= select->op != PG_QUERY__SET_OPERATION__SETOP_NONE;
     for (size_t i = 0; i < select->n_distinct_clause && is_top; i++)
