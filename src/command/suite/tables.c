@@ -10,7 +10,7 @@
 #define ESCAPED(name) "replace(replace(replace(replace(" name \
     ", '%', '%25'), '/', '%2F'), ',', '%2C'), '#', '%23')"
 /* xmin of a system column's row is the transaction that made the table; of the others', the last
- * one that changed the column. */
+ * one that changed the column; of the row type's, the one that gave it its name. */
 static const char question[] =
     "SELECT quote_ident(n.nspname) || '.' || quote_ident(c.relname), "
     "(SELECT string_agg(quote_ident(a.attname), ',' ORDER BY k.at) FROM pg_index i, "
@@ -23,9 +23,10 @@ static const char question[] =
     "c.oid, s.xmin, c.relfilenode = c.oid AND NOT EXISTS (SELECT FROM pg_attribute a "
     "WHERE a.attrelid = c.oid AND a.attnum > 0 AND a.xmin <> s.xmin), "
     "CASE WHEN n.nspname || c.relname !~ ';' THEN replace(" ESCAPED("n.nspname") ", '.', '%2E') "
-    "|| '.' || " ESCAPED("c.relname") " END "
+    "|| '.' || " ESCAPED("c.relname") " END, t.xmin "
     "FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace JOIN pg_attribute s "
     "ON s.attrelid = c.oid AND s.attname = 'xmin' AND s.attnum < 0 "
+    "JOIN pg_type t ON t.oid = c.reltype "
     "WHERE c.relkind = 'r' AND c.relpersistence = 'p' AND n.nspname <> 'information_schema' "
     "AND n.nspname NOT LIKE 'pg\\_%'";
 /* clang-format on */
@@ -94,6 +95,7 @@ static struct suite_table take_row(struct iso_database *database, uint32_t row)
         .looks = copy(iso_database_value(database, row, 2)),
         .oid = (uint32_t)strtoul(iso_database_value(database, row, 3), NULL, 10),
         .made = (uint32_t)strtoul(iso_database_value(database, row, 4), NULL, 10),
+        .named = (uint32_t)strtoul(iso_database_value(database, row, 7), NULL, 10),
         .is_plain = plain && *plain == 't'};
 }
 
@@ -112,20 +114,22 @@ static bool has_oid(const struct suite_tables *tables, uint32_t oid)
 
 enum { BATCHES = 2 }; /* the one before the reading, and that in which what it saw may stand */
 
-/* What is known of the table from the reading before. One that had another name has rows that came
- * under that. */
+/* What is known of the table from the reading before. One that had another name, if only for a
+ * while, has rows that came under that. */
 static void compare(struct suite_table *table, const struct suite_tables *before, bool drained)
 {
     const struct suite_table *was = find(before, table->name);
     bool is_same = was && was->oid == table->oid;
     if (!is_same) {
         table->is_new = !has_oid(before, table->oid);
-        table->is_unknown = !table->is_new || (was && was->is_unknown);
+        table->is_unknown =
+            !table->is_new || table->named != table->made || (was && was->is_unknown);
         table->doubt = BATCHES;
         return;
     }
     table->is_new = was->is_new;
-    table->is_unknown = was->is_unknown || !are_same(was->columns, table->columns);
+    table->is_unknown =
+        was->is_unknown || was->named != table->named || !are_same(was->columns, table->columns);
     table->doubt = was->doubt - (was->doubt && drained);
     table->is_unknown |= table->is_new && !table->doubt; /* a subtransaction made it */
     if (strcmp(was->looks, table->looks))

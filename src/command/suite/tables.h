@@ -20,6 +20,7 @@ struct suite_table {
     char *looks;    /* columns, types and storage: what rows are read by */
     uint32_t oid;
     uint32_t made;   /* the transaction that created it, by its low 32 bits */
+    uint32_t named;  /* the one that gave it its name */
     uint32_t doubt;  /* for so many batches more it may be defined anew in any transaction */
     bool is_plain;   /* nothing of it was changed since it was made */
     bool is_new;     /* it was made meanwhile, and that transaction has not come yet */
