@@ -17,10 +17,10 @@ static const char question[] =
     "unnest((i.indkey::int2[])[0:i.indnkeyatts - 1]) WITH ORDINALITY k(number, at) "
     "JOIN pg_attribute a ON a.attnum = k.number "
     "WHERE i.indrelid = c.oid AND i.indisprimary AND a.attrelid = c.oid), "
-    "c.relfilenode || ' ' || (SELECT coalesce(string_agg(concat_ws(' ', a.attnum, a.attname, "
+    "(SELECT coalesce(string_agg(concat_ws(' ', a.attnum, a.attname, "
     "a.atttypid, a.atttypmod, a.attisdropped, a.xmin), ',' ORDER BY a.attnum), '') "
     "FROM pg_attribute a WHERE a.attrelid = c.oid AND a.attnum > 0), "
-    "c.oid, s.xmin, c.relfilenode = c.oid AND NOT EXISTS (SELECT FROM pg_attribute a "
+    "c.oid, s.xmin, NOT EXISTS (SELECT FROM pg_attribute a "
     "WHERE a.attrelid = c.oid AND a.attnum > 0 AND a.xmin <> s.xmin), "
     "CASE WHEN n.nspname || c.relname !~ ';' THEN replace(" ESCAPED("n.nspname") ", '.', '%2E') "
     "|| '.' || " ESCAPED("c.relname") " END, t.xmin "
@@ -115,25 +115,24 @@ static bool has_oid(const struct suite_tables *tables, uint32_t oid)
 enum { BATCHES = 2 }; /* the one before the reading, and that in which what it saw may stand */
 
 /* What is known of the table from the reading before. One that had another name, if only for a
- * while, has rows that came under that. */
+ * while, has rows that came under that; one that got a column has it in rows that did not come. */
 static void compare(struct suite_table *table, const struct suite_tables *before, bool drained)
 {
     const struct suite_table *was = find(before, table->name);
     bool is_same = was && was->oid == table->oid;
     if (!is_same) {
         table->is_new = !has_oid(before, table->oid);
-        table->is_unknown =
-            !table->is_new || table->named != table->made || (was && was->is_unknown);
+        table->is_unknown = !table->is_new || table->named != table->made || !table->is_plain ||
+                            (was && was->is_unknown);
         table->doubt = BATCHES;
         return;
     }
     table->is_new = was->is_new;
-    table->is_unknown =
-        was->is_unknown || was->named != table->named || !are_same(was->columns, table->columns);
+    table->is_unknown = was->is_unknown || was->named != table->named ||
+                        !are_same(was->columns, table->columns) ||
+                        !are_same(was->looks, table->looks);
     table->doubt = was->doubt - (was->doubt && drained);
     table->is_unknown |= table->is_new && !table->doubt; /* a subtransaction made it */
-    if (strcmp(was->looks, table->looks))
-        table->doubt = BATCHES;
 }
 
 /* A table that is gone may have been altered before. */

@@ -2,10 +2,11 @@
  * readings.
  *
  * test_decoding says neither which columns are a table's key nor when its definition changes. So
- * the catalog is read behind each batch of changes, before they are taken: a table whose definition
- * is another than at the reading before was changed somewhere between, in a transaction that is not
- * known; its creation is known, by the transaction that made its system columns, which nothing
- * changes later. Threads: one at a time.
+ * the catalog is read behind each batch of changes, before they are taken. A table that has other
+ * columns, another key or another name than before is not judged. One that is gone, or has made
+ * way for another one of its name, went somewhere between, in a transaction that is not known; but
+ * who made a table is known, by its system columns, which nothing changes later. Threads: one at a
+ * time.
  */
 #pragma once
 
@@ -17,12 +18,12 @@ struct suite_table {
     char *name;     /* "public.a", as SQL quotes it */
     char *identity; /* as keys of its rows begin; NULL: it has no place in a list of names */
     char *columns;  /* of its key, "id,\"B\"", as SQL quotes them; NULL: it has none */
-    char *looks;    /* columns, types and storage: what rows are read by */
+    char *looks;    /* columns and types, and who defined them last */
     uint32_t oid;
     uint32_t made;   /* the transaction that created it, by its low 32 bits */
     uint32_t named;  /* the one that gave it its name */
     uint32_t doubt;  /* for so many batches more it may be defined anew in any transaction */
-    bool is_plain;   /* nothing of it was changed since it was made */
+    bool is_plain;   /* no column of it was changed since it was made */
     bool is_new;     /* it was made meanwhile, and that transaction has not come yet */
     bool is_gone;    /* it was there, and is no more */
     bool is_unknown; /* what its rows are, or were once, nobody can say: it is not judged */
