@@ -181,7 +181,7 @@ static enum iso_status put_definitions(struct suite_changes *changes, struct iso
             put_of_table(changes, 't', table, error);
         if (is_made) {
             table->is_new = false;
-            table->doubt = table->is_plain ? 0 : table->doubt;
+            table->doubt = 0;
         }
     }
     return error->status;
