@@ -82,7 +82,9 @@ all: $(BUILD)/isochron $(BUILD)/isochron-proxy ## Build build/isochron and build
 GENERATED := $(addprefix $(BUILD)/generated/,transaction.avsc.h page.html.h page.html.policy.h report.html.h catalog.sql.h)
 # What runs once a command, or waits for a solver, is compiled in half the time.
 ifeq ($(OPTIMISE)$(SANITIZE),-O2)
-$(BUILD)/obj/src/command/% $(BUILD)/obj/src/presentation/% $(BUILD)/obj/src/programs/% $(BUILD)/obj/src/lab/%: COLD := -O1 $(CFLAGS)
+COLD_FOLDERS := $(addprefix src/,command presentation programs lab streams/run streams/state foundation/store engines/judge \
+    $(addprefix recording/,doctor probe database pg_watermark)) connectors/registry
+$(addsuffix /%,$(addprefix $(BUILD)/obj/,$(COLD_FOLDERS))): COLD := -O1 $(CFLAGS)
 endif
 $(BUILD)/obj/%.o: %.c | $(GENERATED)
 	@mkdir -p $(@D)
