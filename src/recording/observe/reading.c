@@ -163,36 +163,21 @@ static void find_sources(struct reading *reading, const struct statement_input *
     }
 }
 
-/* What is recorded of a column, by the types that it is of: numbers, truths, or any that are
- * compared by their bytes. */
-static const struct {
-    const char *function, *record;
-    bool is_distinct;
-    enum { OF_ANY, OF_KNOWN, OF_NUMBERS, OF_TRUTHS } of;
-} aggregates[] = {
-    {"count", "count(", false, OF_ANY},          {"count", "count(DISTINCT ", true, OF_KNOWN},
-    {"sum", "sum(", false, OF_NUMBERS},          {"avg", "avg(", false, OF_NUMBERS},
-    {"min", "min(", false, OF_NUMBERS},          {"max", "max(", false, OF_NUMBERS},
-    {"bool_and", "bool_and(", false, OF_TRUTHS}, {"every", "bool_and(", false, OF_TRUTHS},
-    {"bool_or", "bool_or(", false, OF_TRUTHS}};
-
+/* Only what readers of every version of the format know: others (avg, bool_and, count of distinct
+ * values) have names in the format, too, but whoever reads records with a program of his own would
+ * stumble over them. */
 static bool put_aggregate(struct iso_text *name, const PgQuery__FuncCall *call,
                           const struct catalog_column *column)
 {
     const char *function = call->funcname[0]->string->sval;
-    bool is_number = pg_is_integer(column->type) || column->type == PG_NUMERIC,
-         is_truth = column->type == PG_BOOL,
-         is_known = is_number || is_truth || (pg_is_text(column->type) && column->compares_bytes) ||
-                    column->type == PG_DATE || column->type == PG_TIMESTAMP;
-    const bool fits[] = {true, is_known, is_number, is_truth};
-    size_t i = 0;
-    while (i < sizeof aggregates / sizeof *aggregates &&
-           (strcmp(function, aggregates[i].function) ||
-            aggregates[i].is_distinct != !!call->agg_distinct))
-        i++;
-    if (i == sizeof aggregates / sizeof *aggregates || !fits[aggregates[i].of])
+    bool counts = !strcmp(function, "count"),
+         computes =
+             !strcmp(function, "sum") || !strcmp(function, "min") || !strcmp(function, "max"),
+         is_number = pg_is_integer(column->type) || column->type == PG_NUMERIC;
+    if (call->agg_distinct || !(counts || (computes && is_number)))
         return false;
-    iso_text_put(name, aggregates[i].record);
+    iso_text_put(name, function);
+    iso_text_put(name, "(");
     reading_put_name(name, column->name);
     iso_text_put(name, ")");
     return true;
