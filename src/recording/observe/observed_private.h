@@ -79,14 +79,7 @@ enum entry_kind {
     ENTRY_COPIED /* answered by nothing: the end of COPY FROM's data, or a Sync before it */
 };
 
-enum question {
-    QUESTION_NONE,
-    QUESTION_CATALOG,
-    QUESTION_POSITION,
-    QUESTION_XID,
-    QUESTION_VIEW,
-    QUESTION_GUARD
-};
+enum question { QUESTION_NONE, QUESTION_CATALOG, QUESTION_POSITION, QUESTION_VIEW, QUESTION_GUARD };
 
 struct entry {
     enum entry_kind kind;
@@ -110,7 +103,6 @@ struct transaction {
     bool has_failed, takes_default, position_asked, saw_snapshot, may_write, xid_known;
     bool sets;                      /* settings, or may have */
     bool has_position, writes_more; /* than the record lists */
-    bool commits;                   /* COMMIT was sent */
     bool imports;                   /* a snapshot, which may be older than the session's last one */
     enum isolation isolation;
     bool may_have_changed; /* the catalog: it has to be asked whether what was used of it is what it
@@ -194,7 +186,8 @@ struct asked {
     char expected[CATALOG_EXPECTED];
     struct catalog *catalog; /* that is being read */
     enum observed_way way;   /* its question's */
-    char answer[ANSWERS][256];
+    unsigned parts, allowed; /* of the position: asked for, and known to be allowed ... */
+    uint64_t allowed_epoch;  /* ... in this epoch of the session's doubts */
     struct iso_text failure; /* with which one failed within the client's transaction */
     bool is_owed;            /* to the client, whose transaction failed with it */
     bool is_withheld;        /* a message that may have to say so */

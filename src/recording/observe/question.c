@@ -17,9 +17,17 @@ static const char question_portal[] =
 static const char own_settings[] =
     "SELECT pg_catalog.set_config('statement_timeout', '5s', true), " NO_JIT;
 static const char own_setting_within[] = "SELECT " NO_JIT;
-static const char ask_position[] =
-    "SELECT pg_catalog.pg_current_snapshot(), pg_catalog.current_setting('transaction_isolation')";
-static const char ask_xid[] = "SELECT pg_catalog.pg_current_xact_id_if_assigned()";
+/* Asks where the transaction stands: its snapshot, its level and, behind a blank, its xid. */
+enum { PART_SNAPSHOT = 1, PART_XID = 2 };
+static const char *const ask_position[] = {
+    [PART_SNAPSHOT] = "SELECT pg_catalog.pg_current_snapshot(),"
+                      " pg_catalog.current_setting('transaction_isolation')",
+    [PART_XID] = "SELECT NULL,"
+                 " pg_catalog.concat(' ', pg_catalog.pg_current_xact_id_if_assigned())",
+    [PART_SNAPSHOT | PART_XID] =
+        "SELECT pg_catalog.pg_current_snapshot(),"
+        " pg_catalog.concat(pg_catalog.current_setting('transaction_isolation'), ' ',"
+        " pg_catalog.pg_current_xact_id_if_assigned())"};
 
 /* Asks for the session's own view: temporary relations, and statements prepared by SQL. */
 static const char ask_view[] =
@@ -52,9 +60,7 @@ static void put_savepoint(struct observed *observed, const char *verb, struct is
 }
 
 /* Outside of a transaction it has a timeout of its own, whatever the client's is. Within one it
- * stands in a savepoint: where it fails (the client cancels, its statement_timeout is over) the
- * client's transaction does not. Where the savepoint itself fails the client is told so
- * (tells_failure in server.c). */
+ * stands in a savepoint: where it fails (a timeout is over) the client's transaction does not. */
 static void put_question(struct observed *observed, enum question question, const char *query,
                          struct iso_text *text)
 {
@@ -68,6 +74,25 @@ static void put_question(struct observed *observed, enum question question, cons
         put_statement(observed, QUESTION_GUARD, own_setting_within, text);
     put_statement(observed, question, query, text);
     put_sync(observed, question, text);
+}
+
+/* It needs no table, waits for nobody, and takes no longer than a savepoint would, which fails as
+ * easily as what it guards: by a cancel or a timeout, of which the client is told then
+ * (tells_failure in server.c). So the first one has a savepoint, as the server may refuse it to
+ * this role, or not know the functions; and again once anything may have changed that. */
+static void put_position(struct observed *observed, unsigned parts, struct iso_text *text)
+{
+    struct asked *asked = &observed->question;
+    if (asked->allowed_epoch != observed->doubt.epoch)
+        asked->allowed = 0;
+    asked->allowed_epoch = observed->doubt.epoch;
+    asked->parts = parts;
+    if (parts & ~asked->allowed) {
+        put_question(observed, QUESTION_POSITION, ask_position[parts], text);
+        return;
+    }
+    put_statement(observed, QUESTION_POSITION, ask_position[parts], text);
+    put_sync(observed, QUESTION_POSITION, text);
 }
 
 static void put_end_of_guard(struct observed *observed, struct iso_text *text)
@@ -173,9 +198,9 @@ static void ask_what_is_meant(struct observed *observed, struct plan_statement *
 }
 
 /* Behind the first statement that took a snapshot, never before it, the position is asked for,
- * before COMMIT the transaction's xid: with the message that the client sends next, so that the
- * server is not woken for them alone. Without a catalog nobody knows whether the server has these
- * functions, and a question that fails would take the transaction with it. */
+ * before COMMIT the transaction's xid if it had none then: with the message that the client sends
+ * next, so that the server is not woken for them alone. Without a catalog nobody knows whether the
+ * server has these functions, and a question that fails would take the transaction with it. */
 static void ask_before(struct observed *observed, struct plan_statement *statement,
                        struct iso_text *before)
 {
@@ -187,13 +212,15 @@ static void ask_before(struct observed *observed, struct plan_statement *stateme
         return;
     if (!transaction->saw_snapshot) /* then it has written nothing either */
         return;
-    if (!transaction->position_asked && transaction->isolation != ISOLATION_READ_COMMITTED) {
-        transaction->position_asked = true;
-        put_question(observed, QUESTION_POSITION, ask_position, before);
-    }
-    if (statement && statement->kind == PLAN_COMMIT && transaction->may_write &&
-        !transaction->xid_known)
-        put_question(observed, QUESTION_XID, ask_xid, before);
+    unsigned parts = 0;
+    if (!transaction->position_asked && transaction->isolation != ISOLATION_READ_COMMITTED)
+        parts |= PART_SNAPSHOT;
+    if (transaction->may_write && !transaction->xid_known &&
+        (parts || (statement && statement->kind == PLAN_COMMIT)))
+        parts |= PART_XID;
+    transaction->position_asked |= parts & PART_SNAPSHOT;
+    if (parts)
+        put_position(observed, parts, before);
 }
 
 void observed_ask_before(struct observed *observed, const struct text *text,
@@ -235,36 +262,10 @@ bool observed_asks(struct observed *observed, enum observed_occasion occasion,
     return true;
 }
 
-static void take_answer(struct observed *observed, const struct wire_piece *piece,
-                        enum question question)
-{
-    struct asked *asked = &observed->question;
-    struct wire_cursor row = wire_cursor(piece->body, piece->size);
-    if (question == QUESTION_GUARD)
-        return;
-    if (question == QUESTION_CATALOG) {
-        const struct observe_shared *shared = observed->world->shared;
-        asked->has_failed |= !catalog_add(asked->catalog, row, shared->tables, shared->table_count);
-        return;
-    }
-    uint16_t count = wire_u16(&row);
-    asked->has_failed |= row.bad;
-    for (int i = 0; i < ANSWERS && i < count; i++) {
-        uint32_t size = wire_u32(&row);
-        const uint8_t *bytes = size == UINT32_MAX ? NULL : wire_bytes(&row, size);
-        if (bytes && size < sizeof asked->answer[i]) {
-            memcpy(asked->answer[i], bytes, size);
-            asked->answer[i][size] = 0;
-        } else if (bytes) {
-            asked->has_failed = true; /* a snapshot of very many transactions */
-        }
-    }
-}
-
-static void take_view(struct observed *observed)
+static void take_view(struct observed *observed, const char *const *answer)
 {
     const struct asked *asked = &observed->question;
-    const char *check = asked->answer[ANSWER_CHECK];
+    const char *check = answer[ANSWER_CHECK];
     bool is_same = !strcmp(check, asked->expected), is_idle = observed->conversation.status == 'I';
     if (is_idle && *check) {
         observe_confirmed(observed->world->shared, observed->database, observed->catalog, asked->at,
@@ -273,38 +274,89 @@ static void take_view(struct observed *observed)
     }
     /* A transaction that changed what it used goes on unrecorded; others' changes are found when
      * its record is confirmed. */
-    observed->transaction.may_have_changed = !is_idle && *asked->answer[ANSWER_CHANGED] == 't';
+    observed->transaction.may_have_changed = !is_idle && *answer[ANSWER_CHANGED] == 't';
     if (!is_idle && (*check ? !is_same : observed->transaction.may_have_changed))
         return;
     observed->doubt.is_dirty = false;
-    observed->doubt.has_temporary = *asked->answer[ANSWER_TEMPORARY] == 't';
+    observed->doubt.has_temporary = *answer[ANSWER_TEMPORARY] == 't';
     observed->settings.spelling.keeps_floats =
-        atoi(asked->answer[ANSWER_FLOATS]) >= 1 && !strcmp(asked->answer[ANSWER_BYTES], "hex");
-    if (*asked->answer[ANSWER_PREPARED] == 't') /* a name may be another's by now */
+        atoi(answer[ANSWER_FLOATS]) >= 1 && !strcmp(answer[ANSWER_BYTES], "hex");
+    if (*answer[ANSWER_PREPARED] == 't') /* a name may be another's by now */
         for (uint32_t i = 0; i < observed->named.prepared_count; i++)
             observed->named.prepared[i].text->is_misread = true;
 }
 
-static void take_position(struct observed *observed)
+/* Who has no xid has written nothing yet. */
+static void take_xid(struct observed *observed, const char *xid)
+{
+    observed->transaction.xid_known = *xid;
+    observed->transaction.may_write &= *xid != 0;
+    iso_recorder_xid(observed->session, xid);
+}
+
+static void take_position(struct observed *observed, const char *snapshot, char *level)
 {
     struct transaction *transaction = &observed->transaction;
-    enum isolation isolation = isolation_of(observed->question.answer[1]);
+    unsigned parts = observed->question.parts;
+    observed->question.allowed |= parts;
+    if (parts & PART_XID) {
+        char *blank = strrchr(level, ' ');
+        take_xid(observed, blank ? blank + 1 : "");
+        if (blank)
+            *blank = 0;
+    }
+    if (!(parts & PART_SNAPSHOT))
+        return;
+    enum isolation isolation = isolation_of(level);
     if (transaction->takes_default)
         observed->settings.by_default = isolation;
     transaction->isolation = isolation;
     if (isolation < ISOLATION_REPEATABLE_READ)
         return;
-    iso_recorder_snapshot(observed->session, observed->question.answer[0]);
+    iso_recorder_snapshot(observed->session, snapshot);
     transaction->has_position = true;
     observe_count(observed->world, &observed->world->counts.positions);
+}
+
+/* Its values are texts, "" where it is NULL or missing. */
+static void take_row(struct observed *observed, struct wire_cursor row, bool is_view)
+{
+    struct iso_text texts = {0};
+    size_t starts[ANSWERS];
+    const char *answer[ANSWERS];
+    uint16_t count = wire_u16(&row);
+    for (int i = 0; i < ANSWERS; i++) {
+        uint32_t size = i < count ? wire_u32(&row) : UINT32_MAX;
+        const uint8_t *bytes = size == UINT32_MAX ? NULL : wire_bytes(&row, size);
+        starts[i] = texts.used;
+        iso_text_put_bytes(&texts, bytes, bytes ? size : 0);
+        iso_text_put_bytes(&texts, "", 1);
+    }
+    for (int i = 0; i < ANSWERS; i++)
+        answer[i] = texts.bytes + starts[i];
+    if (is_view)
+        take_view(observed, answer);
+    else
+        take_position(observed, answer[0], texts.bytes + starts[1]);
+    iso_text_release(&texts);
+}
+
+static void take_answer(struct observed *observed, const struct wire_piece *piece,
+                        enum question question)
+{
+    struct asked *asked = &observed->question;
+    const struct observe_shared *shared = observed->world->shared;
+    struct wire_cursor row = wire_cursor(piece->body, piece->size);
+    if (question == QUESTION_CATALOG)
+        asked->has_failed |= !catalog_add(asked->catalog, row, shared->tables, shared->table_count);
+    else if (question != QUESTION_GUARD && piece->body)
+        take_row(observed, row, question == QUESTION_VIEW);
 }
 
 static void end_question(struct observed *observed, enum question question)
 {
     struct asked *asked = &observed->question;
-    if (question == QUESTION_GUARD)
-        return;
-    if (asked->has_failed && asked->way != OBSERVED_INTERRUPTED)
+    if (asked->has_failed && question != QUESTION_GUARD && asked->way != OBSERVED_INTERRUPTED)
         observe_count(observed->world, &observed->world->counts.questions_failed);
     if (question == QUESTION_CATALOG) {
         if (asked->has_failed)
@@ -314,18 +366,8 @@ static void end_question(struct observed *observed, enum question question)
         observe_catalog_is(observed->world->shared, observed->database, asked->catalog);
         asked->catalog = NULL;
         asked->way = OBSERVED_STAYS;
-    } else if (question == QUESTION_VIEW && !asked->has_failed) {
-        take_view(observed);
-    } else if (question == QUESTION_POSITION && !asked->has_failed) {
-        take_position(observed);
-    } else if (question == QUESTION_XID && !asked->has_failed) {
-        observed->transaction.xid_known = true;
-        iso_recorder_xid(observed->session, asked->answer[0]);
-        if (*asked->answer[0] && observed->transaction.writes_more)
-            iso_recorder_writes_from_stream(observed->session);
     }
     asked->has_failed = false;
-    memset(asked->answer, 0, sizeof asked->answer);
 }
 
 /* Whether the transaction failed by what was asked. */

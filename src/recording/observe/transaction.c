@@ -82,6 +82,10 @@ void observed_end_transaction(struct observed *observed, enum outcome outcome)
                !transaction->has_position) {
         observe_count(observed->world, &counts->unplaced);
     } else if (is_open || is_single) {
+        if (outcome == OUTCOME_ABORTED)
+            iso_recorder_xid(observed->session, NULL);
+        else if (transaction->xid_known && transaction->writes_more)
+            iso_recorder_writes_from_stream(observed->session);
         observe_count(observed->world, is_single                    ? &counts->single
                                        : outcome == OUTCOME_ABORTED ? &counts->aborted
                                                                     : &counts->transactions);
