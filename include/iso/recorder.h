@@ -180,6 +180,12 @@ ISO_API void iso_recorder_xid(struct iso_recorder_session *session,
  * GTID. */
 ISO_API void iso_recorder_snapshot(struct iso_recorder_session *session, const char *snapshot);
 
+/* The level at which it ran, in SQL's words; at any time before its end. When its COMMIT was sent,
+ * and answered, by the clock of iso_recorder_statement_during. */
+ISO_API void iso_recorder_level(struct iso_recorder_session *session, const char *level);
+ISO_API void iso_recorder_commit_during(struct iso_recorder_session *session, uint64_t sent,
+                                        uint64_t answered);
+
 /* What the transaction wrote beyond what is recorded the change stream knows (`"writes":"cdc"`); at
  * any time before its end. For statements whose rows the application does not see (UPDATE ...
  * WHERE, a procedure). The checker has to read a change stream of the tables: without one it
@@ -193,6 +199,10 @@ ISO_API void iso_recorder_statement_snapshot(struct iso_recorder_session *sessio
                                              const char *snapshot);
 ISO_API void iso_recorder_statement_timestamp(struct iso_recorder_session *session, uint64_t ots);
 ISO_API void iso_recorder_statement_lock(struct iso_recorder_session *session);
+/* When their statement was sent to the server, and that its answer had come by then: nanoseconds of
+ * one clock of all sessions. `own`: it may have read what the transaction itself wrote. */
+ISO_API void iso_recorder_statement_during(struct iso_recorder_session *session, uint64_t sent,
+                                           uint64_t answered, bool own);
 /* at the transaction's own again */
 ISO_API void iso_recorder_statement(struct iso_recorder_session *session);
 

@@ -60,6 +60,7 @@ struct portal {
     struct result_fields fields;
     size_t bytes; /* in names_bytes */
     bool is_described, has_run, is_pure, is_admitted;
+    int64_t sent;            /* its Bind, or DECLARE: with that it sees what it sees */
     bool is_told;            /* described itself, behind its Bind */
     uint64_t writes, serial; /* of the transaction, when it was opened or last read from */
     bool is_cursor;          /* of DECLARE: by FETCH */
@@ -88,14 +89,22 @@ struct entry {
     struct text *text; /* QUERY, PARSE */
     /* the message's body, of those that are looked at when they are answered */
     struct iso_text bytes;
-    size_t cost; /* in queue_bytes */
+    size_t cost;  /* in queue_bytes */
+    int64_t sent; /* when; 0: nobody asks */
 };
 
 enum transaction_state { TRANSACTION_NONE, TRANSACTION_IMPLICIT, TRANSACTION_OPEN };
 
+/* Tables that the transaction wrote, or may have written. */
+struct soiled {
+    bool all;
+    uint32_t count, oids[16];
+};
+
 struct savepoint {
     char *name;
     size_t mark;
+    struct soiled soiled;
 };
 
 struct transaction {
@@ -108,6 +117,7 @@ struct transaction {
     bool may_have_changed; /* the catalog: it has to be asked whether what was used of it is what it
                               was */
     uint64_t writes, serial, statements, operations;
+    struct soiled soiled;
 };
 
 /* Answers that the server still owes: a ring (queue.c). */
@@ -175,6 +185,8 @@ struct running {
     struct reading reading;
     struct result_fields fields;
     size_t mark;
+    int64_t sent;    /* when it was; 0: not known */
+    bool may_be_own; /* what it returns may have been written by its transaction */
 };
 
 /* A question of the observer's own (question.c). */
@@ -273,6 +285,8 @@ void observed_refresh_catalog(struct observed *observed);
 /* The statement ended well; `whole`: there are no more rows. */
 void observed_end_statement(struct observed *observed, const char *tag, bool whole);
 void observed_fail_statement(struct observed *observed);
+/* What is recorded from here on belongs to the statement that runs, answered as far as now. */
+void observed_tell_moment(struct observed *observed);
 /* Something opaque ran: it may have written, set, made and changed whatever it liked. */
 void observed_may_do_anything(struct observed *observed);
 

@@ -106,6 +106,7 @@ static void end_bind(struct observed *observed, struct entry *entry)
     const struct prepared *prepared = observed_find_prepared(observed, wire_text(&cursor));
     struct portal *portal = observed_open_portal(observed, name);
     portal->text = prepared ? observed_text_share(prepared->text) : made_by_sql(observed);
+    portal->sent = entry->sent;
     bind_parameters(observed, portal, &cursor);
     observed_weigh_portal(observed, portal);
     if (!portal->text->is_described)
@@ -159,6 +160,7 @@ static void start(struct observed *observed, struct entry *entry)
     if (observed->running.runs)
         return;
     if (entry->kind == ENTRY_QUERY) {
+        observed->running.sent = entry->sent;
         entry->text->is_misread |= !entry->position && entry->text->epoch != observed->doubt.epoch;
         observed_begin_statement(observed, entry->text, entry->position, NULL);
         return;
@@ -167,6 +169,7 @@ static void start(struct observed *observed, struct entry *entry)
     struct portal *portal = observed_find_portal(observed, wire_text(&cursor));
     if (portal && portal->is_cursor)
         portal = NULL;
+    observed->running.sent = portal ? portal->sent : 0;
     struct text *text = portal ? observed_text_share(portal->text) : made_by_sql(observed);
     observed_begin_statement(observed, text, 0, portal);
     observed_text_release(text);
@@ -191,9 +194,11 @@ static void take_description(struct observed *observed, struct entry *entry,
 static void take_row(struct observed *observed, struct entry *entry, const struct wire_piece *piece)
 {
     start(observed, entry);
-    if (observed->running.reading.mode != READING_NOTHING)
-        reading_row(&observed->running.reading, wire_cursor(piece->body, piece->size),
-                    observed->session);
+    if (observed->running.reading.mode == READING_NOTHING)
+        return;
+    observed_tell_moment(observed);
+    reading_row(&observed->running.reading, wire_cursor(piece->body, piece->size),
+                observed->session);
 }
 
 static void take_completion(struct observed *observed, struct entry *entry,

@@ -46,6 +46,38 @@ static void judge_statement(struct observed *observed)
                                        : reading_refused(&observed->running.input, reason);
 }
 
+void observed_tell_moment(struct observed *observed)
+{
+    if (!observed->running.sent)
+        iso_recorder_statement(observed->session);
+    else
+        iso_recorder_statement_during(observed->session, (uint64_t)observed->running.sent,
+                                      (uint64_t)observe_nanoseconds(),
+                                      observed->running.may_be_own);
+}
+
+/* Whether what the statement returns of the tables that it reads may be its transaction's own. */
+static bool may_be_own(const struct observed *observed)
+{
+    const struct soiled *soiled = &observed->transaction.soiled;
+    const struct reading *reading = &observed->running.reading;
+    for (uint32_t i = 0; i < soiled->count; i++)
+        for (uint32_t j = 0; j < reading->source_count; j++)
+            if (reading->sources[j].table->oid == soiled->oids[i])
+                return true;
+    return soiled->all;
+}
+
+/* `table`: the only one that was written; NULL: it may have been any. */
+static void soil(struct observed *observed, const struct catalog_table *table)
+{
+    struct soiled *soiled = &observed->transaction.soiled;
+    if (!table || soiled->count == sizeof soiled->oids / sizeof *soiled->oids)
+        soiled->all = true;
+    else
+        soiled->oids[soiled->count++] = table->oid;
+}
+
 void observed_begin_statement(struct observed *observed, struct text *text, uint32_t position,
                               struct portal *portal)
 {
@@ -74,6 +106,7 @@ void observed_begin_statement(struct observed *observed, struct text *text, uint
         observed_begin_transaction(observed, TRANSACTION_IMPLICIT, ISOLATION_UNKNOWN);
     transaction->statements++;
     observed->running.mark = iso_recorder_mark(observed->session);
+    observed->running.may_be_own = false;
     observed->running.reading.mode = READING_NOTHING;
     observed->running.reading.reason = observed->running.statement->reason;
     observed->running.reading.operations = 0;
@@ -105,6 +138,7 @@ static bool take_cursor(struct observed *observed)
         return false;
     }
     observed->running.portal = cursor;
+    observed->running.sent = cursor->sent;
     observed->running.input.statement = NULL;
     for (uint32_t i = 0; i < cursor->text->plan->count; i++) {
         struct plan_statement *statement = &cursor->text->plan->statements[i];
@@ -141,6 +175,7 @@ void observed_begin_rows(struct observed *observed, const struct result_fields *
     }
     reading_begin(&observed->running.reading, &observed->running.input, fields,
                   is_fetch || !observed->running.starts);
+    observed->running.may_be_own = may_be_own(observed);
 }
 
 static void count_statement(struct observed *observed)
@@ -193,6 +228,7 @@ static void end_write(struct observed *observed, const char *tag)
     bool is_told = *tag && observed->running.starts, is_listed = is_told && rows == 0;
     observed->transaction.writes++;
     observed->transaction.may_write = true;
+    soil(observed, written->alone ? written->table : NULL);
     if (observed->transaction.state != TRANSACTION_OPEN)
         return;
     if (reading->mode != READING_NOTHING) {
@@ -229,6 +265,9 @@ static void end_control(struct observed *observed, const char *tag)
         break;
     case PLAN_COMMIT:
     case PLAN_ROLLBACK: /* also of what stood before it in the string, or pipeline */
+        if (observed->running.sent)
+            iso_recorder_commit_during(observed->session, (uint64_t)observed->running.sent,
+                                       (uint64_t)observe_nanoseconds());
         observed_end_transaction(observed,
                                  strcmp(tag, "COMMIT") ? OUTCOME_ABORTED : OUTCOME_COMMITTED);
         if (statement->chains)
@@ -260,6 +299,7 @@ static void end_control(struct observed *observed, const char *tag)
         struct portal *cursor = observed_open_portal(observed, statement->name);
         cursor->text = observed_text_share(observed->running.text);
         cursor->is_cursor = true;
+        cursor->sent = observed->running.sent;
         observed_weigh_portal(observed, cursor);
         cursor->is_pure = observed->running.is_pure;
         cursor->is_admitted = observed->running.is_admitted;
@@ -294,6 +334,7 @@ void observed_may_do_anything(struct observed *observed)
     observed->settings.spelling.keeps_floats = false;
     transaction->sets = transaction->may_write = transaction->writes_more = true;
     transaction->writes++;
+    soil(observed, NULL);
 }
 
 /* Notes the statement's effects on the session, whether it ended well or not. */
@@ -343,6 +384,7 @@ void observed_end_statement(struct observed *observed, const char *tag, bool who
     const struct plan_statement *statement = observed->running.statement;
     struct transaction *transaction = &observed->transaction;
     assert(observed->running.runs && transaction->statements);
+    observed_tell_moment(observed);
     reading_end(&observed->running.reading, whole, observed->session);
     if (observed->running.reading.mode != READING_NOTHING && observed->running.reading.reason)
         iso_recorder_rollback_to(observed->session, observed->running.mark);

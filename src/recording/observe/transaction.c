@@ -55,6 +55,18 @@ void observed_settle(struct observed *observed, bool at_once)
     waiting->catalog = NULL;
 }
 
+/* A statement alone sees at each level what it would at READ COMMITTED, which asks for no
+ * snapshot. */
+static void tell_level(struct observed *observed)
+{
+    static const char *const names[] = {NULL, "READ COMMITTED", "REPEATABLE READ", "SERIALIZABLE"};
+    enum isolation isolation = observed->transaction.state == TRANSACTION_IMPLICIT
+                                   ? ISOLATION_READ_COMMITTED
+                                   : observed->transaction.isolation;
+    if (observed->world->shared->tells_moments)
+        iso_recorder_level(observed->session, names[isolation]);
+}
+
 /* What was set for the transaction is another again, and whatever it set where it is undone. */
 static void forget_settings(struct observed *observed, bool is_undone)
 {
@@ -89,6 +101,7 @@ void observed_end_transaction(struct observed *observed, enum outcome outcome)
         observe_count(observed->world, is_single                    ? &counts->single
                                        : outcome == OUTCOME_ABORTED ? &counts->aborted
                                                                     : &counts->transactions);
+        tell_level(observed);
         if (outcome == OUTCOME_COMMITTED)
             iso_recorder_commit(observed->session);
         else if (outcome == OUTCOME_ABORTED)
@@ -110,7 +123,8 @@ void observed_set_savepoint(struct observed *observed, const char *name)
         return;
     }
     ISO_APPEND(observed->savepoints, (struct savepoint){iso_copy_text(name, strlen(name)),
-                                                        iso_recorder_mark(observed->session)});
+                                                        iso_recorder_mark(observed->session),
+                                                        observed->transaction.soiled});
 }
 
 void observed_return_to_savepoint(struct observed *observed, const char *name, bool releases)
@@ -120,6 +134,8 @@ void observed_return_to_savepoint(struct observed *observed, const char *name, b
             continue;
         if (!releases)
             iso_recorder_rollback_to(observed->session, observed->savepoints.list[i].mark);
+        if (!releases)
+            observed->transaction.soiled = observed->savepoints.list[i].soiled;
         observed->transaction.has_failed &= releases;
         observed->transaction.writes += !releases;
         forget_settings(observed, !releases);

@@ -72,6 +72,7 @@ struct observe_database {
 };
 
 struct observe_shared {
+    bool tells_moments; /* records say their level, and when statements were sent and answered */
     struct iso_recorder *recorder; /* NULL: nothing is recorded */
     const char *sid;               /* what ids of sessions begin with */
     const char *const *tables;     /* that are recorded; none: all */

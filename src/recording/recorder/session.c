@@ -104,6 +104,8 @@ void iso_recorder_begin(struct iso_recorder_session *session)
     clear_text(&session->xid);
     session->has_sts = session->has_cts = session->writes_from_stream = session->given = false;
     session->lists_writes = false;
+    session->sent = session->answered = 0;
+    session->level = NULL;
     session->query = (struct recorder_query){0};
     session->open = true;
     if (!session->held.used)
@@ -155,6 +157,21 @@ void iso_recorder_commit_timestamp(struct iso_recorder_session *session, uint64_
         return;
     session->cts = cts;
     session->has_cts = true;
+}
+
+void iso_recorder_level(struct iso_recorder_session *session, const char *level)
+{
+    if (session)
+        session->level = level;
+}
+
+void iso_recorder_commit_during(struct iso_recorder_session *session, uint64_t sent,
+                                uint64_t answered)
+{
+    if (!session)
+        return;
+    session->sent = sent;
+    session->answered = answered;
 }
 
 void iso_recorder_writes_from_stream(struct iso_recorder_session *session)
@@ -210,6 +227,24 @@ void iso_recorder_statement_timestamp(struct iso_recorder_session *session, uint
     recorder_put(&session->statement, ",\"ots\":\"");
     recorder_put_number(&session->statement, ots);
     recorder_put(&session->statement, "\"");
+}
+
+static void put_during(struct recorder_text *text, uint64_t sent, uint64_t answered)
+{
+    recorder_put(text, ",\"sent\":");
+    recorder_put_number(text, sent);
+    recorder_put(text, ",\"answered\":");
+    recorder_put_number(text, answered);
+}
+
+void iso_recorder_statement_during(struct iso_recorder_session *session, uint64_t sent,
+                                   uint64_t answered, bool own)
+{
+    if (!session)
+        return;
+    clear_text(&session->statement);
+    put_during(&session->statement, sent, answered);
+    recorder_put(&session->statement, own ? ",\"own\":true" : "");
 }
 
 void iso_recorder_statement_lock(struct iso_recorder_session *session)
@@ -363,6 +398,12 @@ static void finish_record(const struct iso_recorder_session *session, struct rec
         put_timestamp(record, ",\"sts\":\"", session->sts);
     if (session->has_cts)
         put_timestamp(record, ",\"cts\":\"", session->cts);
+    if (session->level) {
+        recorder_put(record, ",\"level\":");
+        recorder_put_string(record, session->level);
+    }
+    if (session->sent)
+        put_during(record, session->sent, session->answered);
     if (from_stream)
         recorder_put(record, ",\"writes\":\"cdc\"");
     recorder_put(record, ",\"status\":\"");

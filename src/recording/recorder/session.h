@@ -40,6 +40,8 @@ struct iso_recorder_session {
     struct recorder_query query;
     uint64_t sno;
     uint64_t sts, cts;
+    uint64_t sent, answered; /* COMMIT; 0: not known */
+    const char *level;       /* NULL: not known */
     bool has_sts, has_cts, writes_from_stream;
     bool holds, lists_writes;
     bool is_told; /* that its records are counted */
