@@ -118,6 +118,8 @@ struct chronos_suspect {
     uint64_t bound;
     uint64_t look; /* with `bound`: the bound at which another value was expected */
     enum chronos_doubt doubt;
+    bool by_messages; /* these are the moments between which it could choose, as given: */
+    uint64_t first_moment, last_moment;
 };
 
 /* The transaction at hand read a key that is no cell's wrongly, at this moment. */

@@ -240,7 +240,11 @@ static void report_suspect(struct chronos_shard *shard, const struct writers *wr
     violation.key = shard->history->ops.key[suspect->operation];
     violation.operation = suspect->operation;
     violation.writer_expected = suspect->writer;
-    if (chronos_has_moments(shard->verdict->level)) {
+    if (suspect->by_messages) {
+        violation.has_moments = true;
+        violation.first_moment = suspect->first_moment;
+        violation.last_moment = suspect->last_moment;
+    } else if (chronos_has_moments(shard->verdict->level)) {
         violation.has_moments = true;
         violation.first_moment = suspect->look ? suspect->look - 1 : 0;
         violation.last_moment = suspect->bound == UINT64_MAX ? UINT64_MAX : suspect->bound - 1;

@@ -26,9 +26,9 @@ struct judging {
 };
 
 /* `version`: what it is compared with, of all that it may have seen at the bound `expected`. */
-static void doubt_of(struct judging *judging, const struct chronos_extra *read,
-                     const struct chronos_look *look, uint64_t expected, uint64_t limit,
-                     uint32_t version)
+static struct chronos_suspect suspect_of(struct judging *judging, const struct chronos_extra *read,
+                                         const struct chronos_look *look, uint64_t expected,
+                                         uint64_t limit, uint32_t version)
 {
     const struct chronos_index *index = judging->index;
     struct chronos_suspect suspect = {.transaction = read->transaction,
@@ -42,6 +42,14 @@ static void doubt_of(struct judging *judging, const struct chronos_extra *read,
         suspect.expected = index->versions[version].value;
         suspect.writer = index->versions[version].writer;
     }
+    return suspect;
+}
+
+static void doubt_of(struct judging *judging, const struct chronos_extra *read,
+                     const struct chronos_look *look, uint64_t expected, uint64_t limit,
+                     uint32_t version)
+{
+    struct chronos_suspect suspect = suspect_of(judging, read, look, expected, limit, version);
     chronos_add_suspect(judging->shard, &suspect);
 }
 
@@ -101,6 +109,34 @@ static bool is_point(const struct judging *judging)
     return judging->shard->history->txns.flags[judging->transaction] & ISO_POINT;
 }
 
+static uint64_t commit_of(const struct chronos_index *index, uint32_t version)
+{
+    return version == ISO_NONE ? 0 : index->versions[version].cts;
+}
+
+/* As it was given. */
+static uint64_t position_of(const struct chronos_index *index, uint32_t version)
+{
+    const uint64_t *positions = index->check->log_positions;
+    return version == ISO_NONE || !positions ? commit_of(index, version)
+                                             : positions[index->versions[version].writer];
+}
+
+/* Whatever its transaction's other reads saw; a read that no moment suits is wrong anyway. */
+static void judge_messages(struct judging *judging, const struct chronos_extra *read,
+                           const struct chronos_look *look)
+{
+    uint32_t least, most;
+    if (chronos_messages_allow(judging->index, look, read->operation, &least, &most))
+        return;
+    uint64_t from = commit_of(judging->index, least), to = commit_of(judging->index, most);
+    struct chronos_suspect suspect = suspect_of(judging, read, look, from + 1, to + 1, least);
+    suspect.by_messages = true;
+    suspect.first_moment = position_of(judging->index, least);
+    suspect.last_moment = position_of(judging->index, most);
+    chronos_add_suspect(judging->shard, &suspect);
+}
+
 static void judge_committed(struct judging *judging, const struct chronos_extra *reads,
                             uint32_t count)
 {
@@ -129,6 +165,8 @@ static void judge_committed(struct judging *judging, const struct chronos_extra 
             doubt_of(judging, &reads[i], &look, unsure, high, unclear);
         else if (!is_right)
             doubt(judging, &reads[i], &look, low, high);
+        else
+            judge_messages(judging, &reads[i], &look);
         if (moves && (unsure || is_right))
             judging->low = unsure ? unsure : found;
         if (judging->high < judging->low)

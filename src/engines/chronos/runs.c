@@ -95,8 +95,11 @@ void chronos_judge_register_read(struct chronos_shard *shard, uint32_t transacti
     struct chronos_previous seen =
         frontier_of(shard, transaction, shard->history->ops.key[operation]);
     if (shard->history->ops.value[operation] != seen.value)
-        chronos_add_suspect(shard, &(struct chronos_suspect){transaction, operation, seen.value,
-                                                             seen.writer, ISO_NONE, 0, 0, 0});
+        chronos_add_suspect(shard, &(struct chronos_suspect){.transaction = transaction,
+                                                             .operation = operation,
+                                                             .expected = seen.value,
+                                                             .writer = seen.writer,
+                                                             .prefix = ISO_NONE});
 }
 
 void chronos_add_int(struct chronos_shard *shard, uint32_t transaction, uint32_t operation,
@@ -216,8 +219,11 @@ void chronos_judge_list_read(struct chronos_shard *shard, uint32_t transaction, 
     if (prefix == seen.value && (prefix == 0 || memcmp(elements, shard->check->lists[key].elements,
                                                        prefix * sizeof *elements) == 0))
         return;
-    chronos_add_suspect(shard, &(struct chronos_suspect){transaction, operation, seen.value,
-                                                         seen.writer, prefix, 0, 0, 0});
+    chronos_add_suspect(shard, &(struct chronos_suspect){.transaction = transaction,
+                                                         .operation = operation,
+                                                         .expected = seen.value,
+                                                         .writer = seen.writer,
+                                                         .prefix = prefix});
 }
 
 /* ---- both ---- */

@@ -54,8 +54,11 @@ static __attribute__((noinline, cold)) void wrong_read(struct chronos_shard *sha
     ISO_LOG(chronos, &shard->history->atoms, shard->history->txns.tid[transaction],
             "operation %" PRIu32 " read something else than was there", operation);
     if (key->accessor != transaction) {
-        chronos_add_suspect(shard, &(struct chronos_suspect){transaction, operation, key->value,
-                                                             key->writer, ISO_NONE, 0, 0, 0});
+        chronos_add_suspect(shard, &(struct chronos_suspect){.transaction = transaction,
+                                                             .operation = operation,
+                                                             .expected = key->value,
+                                                             .writer = key->writer,
+                                                             .prefix = ISO_NONE});
     } else if (key->int_found != transaction) {
         key->int_found = transaction;
         chronos_add_int(shard, transaction, operation, key->last);

@@ -135,6 +135,7 @@ struct chronos_index *chronos_index_new(struct chronos *check)
     iso_free(next);
     for (uint32_t key = 0; key < history->keys.count; key++)
         build_key(index, key);
+    chronos_messages_add(index);
     return index;
 }
 
@@ -142,7 +143,8 @@ void chronos_index_free(struct chronos_index *index)
 {
     if (!index)
         return;
-    ISO_FREE_ALL(index->first, index->by_value, index->versions, index);
+    ISO_FREE_ALL(index->first, index->by_value, index->versions, index->visible_by,
+                 index->hidden_until, index);
 }
 
 /* ---- looking up ---- */
@@ -325,6 +327,21 @@ uint64_t chronos_first_unsure(const struct chronos_index *index, const struct ch
             is_incomparable(index, look, *version))
             return index->versions[*version].cts + 1;
     return 0;
+}
+
+bool chronos_may_see(const struct chronos_index *index, const struct chronos_look *look,
+                     uint32_t from, uint32_t end)
+{
+    uint32_t next = from == ISO_NONE ? index->first[look->key] : from;
+    if (iso_key_is_list(index->check->history, look->key) ||
+        (from == ISO_NONE && (look->value == chronos_initial_version(index, look->key) ||
+                              is_incomparable(index, look, ISO_NONE))) ||
+        group_has(index, look, next, end))
+        return true;
+    for (uint32_t i = next; i < end; i++)
+        if (is_incomparable(index, look, i))
+            return true;
+    return false;
 }
 
 bool chronos_list_is_tied(const struct chronos_index *index, uint32_t key)

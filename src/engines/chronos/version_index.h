@@ -28,6 +28,9 @@ struct chronos_index {
     uint32_t *by_value; /* the same positions, by value and then in their order */
     struct chronos_version *versions;
     bool are_positions; /* timestamps are positions among snapshots */
+    /* By version, or NULL (messages.c): a statement that was sent after the first sees it, or a
+     * later one of its key; one that was answered before the second sees neither. */
+    uint64_t *visible_by, *hidden_until;
 };
 
 struct chronos_index *chronos_index_new(struct chronos *check); /* fills the check's lists, too */
@@ -73,6 +76,17 @@ uint32_t chronos_newest_below(const struct chronos_index *index, uint32_t key, u
 
 /* The initial version: a value, or the number of elements. */
 uint32_t chronos_initial_version(const struct chronos_index *index, uint32_t key);
+
+/* Whether the read may be of the version `from` (ISO_NONE: the initial one), or of another one
+ * before the position `end`; or nobody can say that it is not. */
+bool chronos_may_see(const struct chronos_index *index, const struct chronos_look *look,
+                     uint32_t from, uint32_t end);
+
+void chronos_messages_add(struct chronos_index *index);
+/* Whether what was read fits when messages went, as far as that is known; else the versions, or
+ * ISO_NONE, the initial one, that it had to see at least and could see at most. */
+bool chronos_messages_allow(const struct chronos_index *index, const struct chronos_look *look,
+                            uint32_t operation, uint32_t *expected, uint32_t *last);
 
 /* Whether two writers of a list share a position, so that nobody knows in which order they
  * appended. */

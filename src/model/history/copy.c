@@ -183,6 +183,26 @@ void iso_history_copy_timed(struct iso_history *into, const struct iso_history *
     iso_history_copy_operations(into, from, t, true);
 }
 
+void iso_history_copy_versions(struct iso_history *into, const struct iso_history *from, uint32_t t)
+{
+    bool has_cts = from->txns.flags[t] & ISO_HAS_CTS;
+    into->clock = from->clock != ISO_CLOCK_NONE ? from->clock : into->clock;
+    copy_head(into, from, t);
+    if (has_cts) {
+        struct iso_stamp at = stamp_of(from->txns.cts, from->txns.cts_logical, t);
+        iso_history_set_cts(into, at);
+        at.physical -= at.physical > 0; /* under locks that say when it wrote */
+        iso_history_set_sts(into, at);
+    }
+    ISO_EACH(o, from->txns.first_op, t) {
+        if (!iso_kind_writes(from->ops.kind[o]))
+            continue;
+        iso_history_copy_operation(into, from, o, false);
+        if (has_cts)
+            iso_history_set_lock(into);
+    }
+}
+
 uint64_t iso_history_size(const struct iso_history *history)
 {
     enum {

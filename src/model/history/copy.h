@@ -13,6 +13,10 @@ void iso_history_copy(struct iso_history *into, const struct iso_history *from, 
 /* Copies a history with its timestamps, snapshots and locks. `into` takes the clock of `from`. */
 void iso_history_copy_timed(struct iso_history *into, const struct iso_history *from, uint32_t t);
 
+/* The same of what it wrote alone, without a start: as of a writer whose reads nobody judges. */
+void iso_history_copy_versions(struct iso_history *into, const struct iso_history *from,
+                               uint32_t t);
+
 /* Adds operation `o` to the transaction that `into` began last. */
 void iso_history_copy_operation(struct iso_history *into, const struct iso_history *from,
                                 uint32_t o, bool timed);

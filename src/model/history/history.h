@@ -233,6 +233,14 @@ struct iso_history_streamed {
     uint64_t left_out; /* reads of committed transactions that were left out for such records */
 };
 
+/* When messages went between clients and the server, by one clock of all; 0: not known. A commit
+ * that was answered before a statement was sent is in what that saw, and one that was sent after
+ * its answer is not. */
+struct iso_history_messages {
+    uint64_t *sent, *answered;               /* by operation: its statement */
+    uint64_t *commit_sent, *commit_answered; /* by transaction */
+};
+
 struct iso_history {
     struct iso_atoms atoms;
     struct iso_history_txns txns;
@@ -249,6 +257,7 @@ struct iso_history {
     struct iso_history_initial initial;
     struct iso_history_totals totals;
     struct iso_history_streamed streamed;
+    const struct iso_history_messages *messages; /* finished: who knows of them has them; or NULL */
     bool whole_rows; /* values are whole rows as JSON: those of unequal columns say nothing of each
                         other */
     bool finished;
