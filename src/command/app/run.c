@@ -10,16 +10,15 @@
 
 #include "app/commands.h"
 #include "app/explanation.h"
+#include "app/levels.h"
 #include "database/database.h"
-#include "judge/judge.h"
-#include "report/report.h"
 #include "run/replay.h"
 #include "suite/changes.h"
 #include "suite/suite.h"
 
 struct suite_command_line {
     const char *keep;
-    int level;
+    int level, fail_level;
     bool json, quiet, allow_unjudged;
     struct app_explanation explanation;
 };
@@ -29,10 +28,12 @@ struct suite_command_line {
 static const struct cli_option options[] = {
     CLI_ROW_GROUP("What to check"),
     CLI_ROW_CHOICE("level", ISO_LEVEL_WORDS, PLACE(level),
-                   "Snapshot isolation (si, the default), serializability (ser), and those\n"
-                   "that replay has, of transactions with a snapshot. Those at READ COMMITTED\n"
-                   "are judged at rc: that they read what was committed.",
+                   "Each transaction is judged at the level at which it ran. This says, beside\n"
+                   "that, whether all of them together would pass at si (snapshot isolation),\n"
+                   "ser (serializability) or another one that check has.",
                    .refusal = iso_level_refusal),
+    CLI_ROW_CHOICE("fail-level", ISO_LEVEL_WORDS, PLACE(fail_level),
+                   "The same, and it is part of the verdict.", .refusal = iso_level_refusal),
     CLI_ROW_FLAG("allow-unjudged", PLACE(allow_unjudged),
                  "Reads that could not be judged do not make the verdict undecided."),
     CLI_ROW_GROUP("What is left"),
@@ -42,8 +43,8 @@ static const struct cli_option options[] = {
     APP_EXPLAIN_ROW(struct suite_command_line),
     APP_EXPLANATION_ROWS(struct suite_command_line),
     CLI_ROW_FLAG("json", PLACE(json),
-                 "Print a JSON object on standard output, behind what the command prints; a\n"
-                 "second one of READ COMMITTED, if there are such transactions."),
+                 "Print a JSON object of each level on standard output, behind what the\n"
+                 "command prints."),
     CLI_ROW_FLAG("quiet", PLACE(quiet), "No summary on standard error."),
     {.type = CLI_END},
 };
@@ -72,84 +73,36 @@ static void add_source(struct cli_texts *texts, struct iso_text *text)
 
 /* ---- judging ---- */
 
-/* What the levels at which transactions ran say together. */
-struct outcomes {
-    enum iso_status snapshots;  /* what has a snapshot, at the level that is asked for */
-    const char *reason;         /* of undecided */
-    bool has_committed;         /* there are transactions at READ COMMITTED: */
-    enum iso_outcome committed; /* what chronos says of all */
-    const char *committed_reason;
-    uint64_t judged; /* reads, at all levels */
-};
-
-static void print_verdict(struct iso_output *output, const void *verdict)
+/* What the stream alone says: of a reader without a snapshot its own level says more. */
+static const char *reason_of(const struct run_stream *stream, bool allow_unjudged)
 {
-    iso_report_json(output, verdict, cli_peak_memory());
-}
-
-/* A reader without a snapshot saw committed values, and no other: rc asks for no more. */
-static enum iso_status judge_committed(struct app *app, const struct suite_command_line *line,
-                                       struct iso_history *history, struct outcomes *outcomes)
-{
-    struct iso_judge_options options;
-    struct iso_judgement judgement = {0};
-    iso_judge_options_init(&options);
-    options.engine = ISO_JUDGE_CHRONOS;
-    options.order.level = ISO_RC;
-    options.allow_unjudged = line->allow_unjudged;
-    if (iso_judge(history, &options, &judgement, &app->error) == ISO_OK) {
-        const struct iso_verdict *verdict = &judgement.verdict;
-        outcomes->committed = judgement.outcome;
-        outcomes->committed_reason = judgement.reason ? judgement.reason : verdict->reason;
-        outcomes->judged += verdict->reads_judged;
-        if (!line->quiet)
-            cli_log("READ COMMITTED: %" PRIu64 " reads judged, %" PRIu64 " not, %" PRIu64
-                    " violation%s",
-                    verdict->reads_judged, verdict->reads_unjudged,
-                    iso_judgement_violations(&judgement),
-                    cli_plural(iso_judgement_violations(&judgement)));
-        if (line->json)
-            print_verdict(&app->out, verdict);
-        if (judgement.outcome == ISO_IS_VIOLATED || app_explanation_wanted(&line->explanation))
-            app_explain_printed(app, &line->explanation, history, print_verdict, verdict);
-    }
-    iso_judgement_release(&judgement);
-    return app->error.status;
-}
-
-static enum iso_status judge_stream(struct app *app, const struct suite_command_line *line,
-                                    struct run_stream *stream, struct outcomes *outcomes)
-{
-    struct iso_pipeline_stats stats;
     struct iso_accounting books;
-    outcomes->snapshots = run_stream_conclude(stream, 0, &app->error);
+    const char *reason = NULL;
+    iso_pipeline_accounting(stream->pipeline, &books);
+    iso_pipeline_outcome_of(stream->pipeline, &books, allow_unjudged, &reason);
+    for (int i = 0; reason && i < ISO_UNJUDGED_REASONS; i++)
+        if (i != ISO_UNJUDGED_INCOMPLETE &&
+            !strcmp(reason, iso_unjudged_name((enum iso_unjudged)i)))
+            reason = NULL;
+    return reason && (!strcmp(reason, "no-start-timestamp") || !strcmp(reason, "nothing-judged"))
+               ? NULL
+               : reason;
+}
+
+static enum iso_status judge_stream(struct app *app, struct levels *levels,
+                                    struct run_stream *stream)
+{
+    enum iso_status outcome = run_stream_conclude(stream, 0, &app->error);
     if (app->error.status != ISO_OK)
         return app->error.status;
-    iso_pipeline_stats(stream->pipeline, &stats);
-    iso_pipeline_accounting(stream->pipeline, &books);
-    iso_pipeline_outcome_of(stream->pipeline, &books, line->allow_unjudged, &outcomes->reason);
-    const uint64_t *reads = books.of[ISO_UNIT_READS];
-    outcomes->judged = reads[ISO_ACCOUNTED_JUDGED];
-    if (!line->quiet && stats.engine.transactions)
-        cli_log("%s: %" PRIu64 " reads judged, %" PRIu64 " not",
-                iso_pipeline_level_name(stream->pipeline), outcomes->judged,
-                books.came[ISO_UNIT_READS] - outcomes->judged);
-    outcomes->has_committed = stats.join.without_start + stats.join.readers_without_start > 0;
-    if (run_kept_finish(&stream->kept, stream->options, iso_pipeline_inputs(stream->pipeline),
-                        &app->error) != ISO_OK)
-        return app->error.status;
-    if (outcomes->snapshots == ISO_VIOLATED || app_explanation_wanted(&line->explanation))
-        app_explain(app, &line->explanation, stream->kept.history,
-                    run_source_wall(&stream->options->sources), "the run's verdict",
-                    &stream->kept.verdict);
-    return outcomes->has_committed && app->error.status == ISO_OK
-               ? judge_committed(app, line, stream->kept.history, outcomes)
-               : app->error.status;
+    levels->is_violated = outcome == ISO_VIOLATED;
+    levels->reason = reason_of(stream, levels->allow_unjudged);
+    return levels_judge(app, levels, stream);
 }
 
-/* As `replay` does it, and what has no snapshot at READ COMMITTED. */
+/* As `replay` does it, and then by levels. */
 static enum iso_status judge(struct app *app, const struct suite_command_line *line,
-                             const struct suite_result *result, struct outcomes *outcomes)
+                             const struct suite_result *result, struct levels *levels)
 {
     struct run_stream_options options;
     struct run_stream stream;
@@ -158,10 +111,8 @@ static enum iso_status judge(struct app *app, const struct suite_command_line *l
     struct cli_texts inputs = {.items = files, .count = 1};
     run_stream_options_init(&options);
     options.sources.items = sources;
-    options.level = line->level;
     options.initial = "null";
-    options.json = line->json;
-    options.silent = !line->json;
+    options.silent = true;
     options.keep = true;
     options.quiet = true;
     options.allow_unjudged = line->allow_unjudged;
@@ -174,7 +125,7 @@ static enum iso_status judge(struct app *app, const struct suite_command_line *l
     add_source(&options.sources, &records);
     if (run_stream_open(&stream, &options, &app->out, false, true, &app->error) == ISO_OK &&
         run_replay_files(&stream, &inputs, &app->error) == ISO_OK)
-        judge_stream(app, line, &stream, outcomes);
+        judge_stream(app, levels, &stream);
     if (line->keep && !line->quiet)
         cli_log("judged again by: isochron replay --source '%s' --source %s --initial null %s",
                 changes.bytes, records.bytes, result->capture.bytes);
@@ -184,40 +135,38 @@ static enum iso_status judge(struct app *app, const struct suite_command_line *l
     return app->error.status;
 }
 
-/* Violated wins; undecided says why. That a reader has no snapshot is no reason where it was judged
- * at its own level. */
+/* Violated wins; undecided says why. */
 static enum iso_status conclude(const struct suite_command_line *line,
-                                const struct suite_result *result, const struct outcomes *outcomes)
+                                const struct suite_result *result, const struct levels *levels)
 {
-    const char *reason = outcomes->reason;
+    const char *reason = levels->reason;
     uint64_t lost =
         result->recorder.dropped_full + result->recorder.dropped_refused + result->recorder.lost;
-    bool violated = outcomes->snapshots == ISO_VIOLATED ||
-                    (outcomes->has_committed && outcomes->committed == ISO_IS_VIOLATED);
-    if (reason && outcomes->has_committed &&
-        (!strcmp(reason, "no-start-timestamp") || !strcmp(reason, "nothing-judged")))
-        reason = outcomes->committed == ISO_IS_UNDECIDED ? outcomes->committed_reason : NULL;
-    else if (!reason && outcomes->has_committed && outcomes->committed == ISO_IS_UNDECIDED)
-        reason = outcomes->committed_reason;
     if (!reason && lost)
         reason = "records-lost";
-    if (!reason && !outcomes->judged)
+    if (!reason && !levels->judged)
         reason = "nothing-judged";
     if (!line->quiet)
         cli_log("%s%s%s: %" PRIu64 " of %" PRIu64 " statements that read were recorded",
-                violated ? "violated"
-                : reason ? "undecided"
-                         : "holds",
-                !violated && reason ? ": " : "", !violated && reason ? reason : "",
-                result->recorded, result->reads);
-    return violated ? ISO_VIOLATED : reason ? ISO_UNDECIDED : ISO_OK;
+                levels->is_violated ? "violated"
+                : reason            ? "undecided"
+                                    : "holds",
+                !levels->is_violated && reason ? ": " : "",
+                !levels->is_violated && reason ? reason : "", result->recorded, result->reads);
+    return levels->is_violated ? ISO_VIOLATED : reason ? ISO_UNDECIDED : ISO_OK;
 }
 
 static enum iso_status run_command(struct app *app, const struct suite_command_line *line,
                                    const struct cli_texts *files, struct suite_result *result)
 {
     struct iso_text folder = {0};
-    struct outcomes outcomes = {.reason = NULL};
+    struct levels levels = {.result = result,
+                            .explanation = &line->explanation,
+                            .asked = line->level,
+                            .required = line->fail_level,
+                            .json = line->json,
+                            .quiet = line->quiet,
+                            .allow_unjudged = line->allow_unjudged};
     const char **arguments = calloc(files->count, sizeof *arguments);
     for (uint32_t i = 1; i < files->count; i++)
         arguments[i - 1] = files->items[i];
@@ -226,9 +175,9 @@ static enum iso_status run_command(struct app *app, const struct suite_command_l
     if (status == ISO_OK)
         status = suite_run(&suite, result, &app->error);
     if (status == ISO_OK)
-        status = judge(app, line, result, &outcomes);
+        status = judge(app, line, result, &levels);
     if (status == ISO_OK)
-        status = conclude(line, result, &outcomes);
+        status = conclude(line, result, &levels);
     if (!line->keep && folder.used) {
         unlink(result->capture.bytes);
         rmdir(folder.bytes);
@@ -255,7 +204,7 @@ static enum iso_status run_as_asked(struct app *app, void *target, const struct 
 
 static enum iso_status run_run(struct app *app, int count, char **arguments)
 {
-    struct suite_command_line line = {.level = -1};
+    struct suite_command_line line = {.level = -1, .fail_level = -1};
     return cli_run(app, count, arguments, &line, run_as_asked);
 }
 
@@ -269,7 +218,7 @@ const struct cli_command app_run = {
              "is installed, and nothing stays in the database. Exit status: the command's own if\n"
              "it is not 0; else 0 holds, 1 violated, 2 not started, 3 undecided, 4 failure.",
     .examples = "  isochron run postgresql://localhost/test -- pytest\n"
-                "      What the tests read, judged at snapshot isolation.\n"
+                "      What the tests read, judged at the levels at which they ran.\n"
                 "  isochron run --keep why postgresql://localhost/test -- pgbench -n {URL}\n"
                 "      The same with what is needed to judge it again.\n",
     .options = options,

@@ -32,6 +32,8 @@ struct suite {
     struct suite_command command;
     int pipe;              /* records come from it; -1: none */
     struct iso_text lines; /* that have come, the last one maybe in part */
+    struct iso_text line;  /* one of them, as the capture has it */
+    struct suite_result *result;
     struct iso_text name, server;
 };
 
@@ -39,6 +41,8 @@ void suite_result_release(struct suite_result *result)
 {
     iso_text_release(&result->capture);
     iso_text_release(&result->tables);
+    iso_text_release(&result->database);
+    suite_records_release(&result->records);
 }
 
 /* ---- before ---- */
@@ -99,6 +103,7 @@ static enum iso_status open_gate(struct suite *suite, struct iso_error *error)
     gate_init(&suite->gate, sid);
     suite->has_gate = true;
     suite->gate.shared.only = suite->name.bytes;
+    suite->gate.shared.tells_moments = true;
     return gate_open(&suite->gate,
                      &(struct gate_settings){.bind = "127.0.0.1:0",
                                              .server = suite->server.bytes,
@@ -156,15 +161,18 @@ static enum iso_status take_records(struct suite *suite, struct iso_error *error
 {
     struct iso_text *lines = &suite->lines;
     for (ssize_t got = 1; got > 0 && error->status == ISO_OK;) {
-        char *room = iso_text_reserve(lines, 1 << 16);
+        char *room = iso_text_reserve(lines, (1 << 16) + ISO_JSON_PADDING);
         got = read(suite->pipe, room, 1 << 16);
         lines->used += got > 0 ? (size_t)got : 0;
         size_t from = 0;
         for (char *end; (end = memchr(lines->bytes + from, '\n', lines->used - from)) != NULL;) {
             const char *line = lines->bytes + from;
             size_t length = (size_t)(end - line);
-            if (length && *line == '{')
-                suite_capture_put(&suite->capture, SUITE_RECORDS, NULL, 0, line, length, error);
+            if (length && *line == '{') {
+                suite_records_take(&suite->result->records, line, length, &suite->line);
+                suite_capture_put(&suite->capture, SUITE_RECORDS, NULL, 0, suite->line.bytes,
+                                  suite->line.used, error);
+            }
             from += length + 1;
         }
         memmove(lines->bytes, lines->bytes + from, lines->used - from);
@@ -229,6 +237,8 @@ static void sum_up(struct suite *suite, struct suite_result *result)
         result->recorded += counts->recorded + counts->empty;
     }
     iso_recorder_statistics(suite->recorder, &result->recorder);
+    iso_text_put(&result->database, suite->name.bytes);
+    *iso_text_reserve(&result->database, 1) = 0;
     result->exit_status = suite_command_exit(&suite->command);
 }
 
@@ -273,6 +283,7 @@ static void release(struct suite *suite)
     suite_slot_close(&suite->slot);
     suite_changes_release(&suite->changes);
     iso_text_release(&suite->lines);
+    iso_text_release(&suite->line);
     iso_text_release(&suite->name);
     iso_text_release(&suite->server);
 }
@@ -280,7 +291,7 @@ static void release(struct suite *suite)
 enum iso_status suite_run(const struct suite_options *options, struct suite_result *result,
                           struct iso_error *error)
 {
-    struct suite suite = {.options = options, .pipe = -1, .is_drained = true};
+    struct suite suite = {.options = options, .pipe = -1, .is_drained = true, .result = result};
     struct iso_error closing = {.status = ISO_OK};
     suite.changes.capture = &suite.capture;
     suite_command_guard();

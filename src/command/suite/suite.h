@@ -13,6 +13,7 @@
 #include "base/error.h"
 #include "base/text.h"
 #include "iso/recorder.h"
+#include "suite/records.h"
 
 struct suite_options {
     const char *url;
@@ -22,10 +23,12 @@ struct suite_options {
 
 struct suite_result {
     struct iso_text capture;  /* its path */
+    struct iso_text database; /* its name */
     struct iso_text tables;   /* that can be judged, "public.a;public.b" */
     int exit_status;          /* the command's */
     uint64_t reads, recorded; /* statements that read; of these those that were recorded */
     struct iso_recorder_statistics recorder;
+    struct suite_records records;
 };
 
 void suite_result_release(struct suite_result *result);

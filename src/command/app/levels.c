@@ -1,0 +1,212 @@
+#include "app/levels.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#include "history/copy.h"
+#include "judge/judge.h"
+#include "report/report.h"
+
+enum { ORDER_SECONDS = 60 };
+
+/* ---- which transactions ---- */
+
+enum place { PLACE_NONE = SUITE_LEVELS, PLACE_LACKS_SNAPSHOT };
+
+static bool has_snapshot(const struct iso_history *history, uint32_t t)
+{
+    return history->txns.flags[t] & ISO_HAS_STS ||
+           (history->txns.snapshot && history->txns.snapshot[t] != ISO_NONE);
+}
+
+/* The level at which it is judged; above SUITE_LEVELS: at none. */
+static unsigned place_of(const struct levels *levels, const struct iso_history *history, uint32_t t,
+                         const struct suite_record **record)
+{
+    *record = suite_records_find(&levels->result->records, history, t);
+    if (!*record || iso_status_of(history, t) != ISO_COMMITTED)
+        return PLACE_NONE;
+    if (!(*record)->is_known)
+        return has_snapshot(history, t) ? SUITE_REPEATABLE_READ : SUITE_READ_COMMITTED;
+    return (*record)->level == SUITE_READ_COMMITTED || has_snapshot(history, t)
+               ? (*record)->level
+               : PLACE_LACKS_SNAPSHOT;
+}
+
+static uint64_t count_reads(const struct iso_history *history, uint32_t t)
+{
+    uint64_t reads = 0;
+    ISO_EACH(o, history->txns.first_op, t)
+        reads += !iso_kind_writes(history->ops.kind[o]);
+    return reads;
+}
+
+static void add_versions(struct iso_history *into, const struct iso_history *from, uint32_t t)
+{
+    if (from->txns.first_op[t + 1] - from->txns.first_op[t] > count_reads(from, t))
+        iso_history_copy_versions(into, from, t);
+}
+
+/* ---- a level ---- */
+
+/* A part of all, as a history of its own. */
+struct part {
+    struct run_kept kept;
+    struct iso_history_messages messages;
+    const char *name;  /* of the level at which it ran; or of the one that is asked for */
+    uint64_t count;    /* transactions of the level */
+    uint64_t unplaced; /* reads of those that have no snapshot */
+    struct iso_judge_options options;
+    struct iso_judgement judgement;
+};
+
+static void print_verdict(struct iso_output *output, const void *verdict)
+{
+    iso_report_json(output, verdict, cli_peak_memory());
+}
+
+static void print_order(struct iso_output *output, const void *report)
+{
+    iso_report_polygraph_json(output, report, cli_peak_memory());
+}
+
+static void release(struct part *part)
+{
+    iso_judgement_release(&part->judgement);
+    suite_messages_release(&part->messages);
+    run_kept_release(&part->kept);
+}
+
+static void say(const struct levels *levels, const struct part *part)
+{
+    const struct iso_verdict *verdict = &part->judgement.verdict;
+    uint64_t violations = iso_judgement_violations(&part->judgement),
+             unjudged = verdict->reads_unjudged + part->unplaced;
+    struct iso_text text = {0};
+    iso_text_format(&text, "%s, %s: %" PRIu64 " of %" PRIu64 " reads judged, ",
+                    levels->result->database.bytes, part->name, verdict->reads_judged,
+                    verdict->reads_judged + unjudged);
+    if (violations)
+        iso_text_format(&text, "%" PRIu64 " wrong", violations);
+    else
+        iso_text_put(&text, "none wrong");
+    if (unjudged)
+        iso_text_format(&text, "; undecided: %" PRIu64 " (", unjudged);
+    iso_unjudged_put(verdict->unjudged, &text);
+    if (part->unplaced)
+        iso_text_format(&text, "%s%" PRIu64 " no-start-timestamp",
+                        verdict->reads_unjudged ? ", " : "", part->unplaced);
+    iso_text_put(&text, unjudged ? ")" : "");
+    cli_log("%.*s", (int)text.used, text.bytes);
+    iso_text_release(&text);
+}
+
+static void take_outcome(struct levels *levels, const struct part *part)
+{
+    const struct iso_judgement *judgement = &part->judgement;
+    const char *reason = judgement->reason ? judgement->reason : judgement->verdict.reason;
+    bool is_undecided = judgement->outcome == ISO_IS_UNDECIDED && strcmp(reason, "nothing-judged");
+    levels->is_violated |= judgement->outcome == ISO_IS_VIOLATED;
+    if (!levels->reason && is_undecided)
+        levels->reason = reason;
+    if (!levels->reason && part->unplaced && !levels->allow_unjudged)
+        levels->reason = "no-start-timestamp";
+}
+
+static void show(struct app *app, const struct levels *levels, struct part *part)
+{
+    const struct iso_judgement *judgement = &part->judgement;
+    struct iso_polygraph_report report = {.history = part->kept.history,
+                                          .result = &judgement->result,
+                                          .level = judgement->order.level,
+                                          .max_findings = judgement->order.max_findings};
+    bool is_of_order = judgement->is_of_order;
+    void (*print)(struct iso_output *, const void *) = is_of_order ? print_order : print_verdict;
+    const void *what = is_of_order ? (const void *)&report : &judgement->verdict;
+    if (levels->json)
+        print(&app->out, what);
+    app_explain_printed(app, levels->explanation, part->kept.history, print, what);
+}
+
+/* A level has no line where nothing was read at it. */
+static enum iso_status judge_level(struct app *app, struct levels *levels,
+                                   const struct run_stream *stream, enum suite_level level)
+{
+    struct part part = {.name = suite_level_names[level]};
+    const struct iso_history *all = stream->kept.history;
+    const struct suite_record *record;
+    run_kept_init(&part.kept);
+    for (uint32_t t = 0; t < all->txns.count; t++) {
+        unsigned place = place_of(levels, all, t, &record);
+        bool is_of_it = place == level;
+        part.count += is_of_it;
+        if (place == PLACE_LACKS_SNAPSHOT && record->level == level)
+            part.unplaced += count_reads(all, t);
+        (is_of_it ? iso_history_copy_timed : add_versions)(part.kept.history, all, t);
+    }
+    iso_judge_options_init(&part.options);
+    part.options.engine = ISO_JUDGE_CHRONOS;
+    part.options.order.level = level == SUITE_READ_COMMITTED ? ISO_RC : ISO_SI;
+    part.options.allow_unjudged = levels->allow_unjudged;
+    if (part.count + part.unplaced &&
+        run_kept_finish(&part.kept, stream->options, iso_pipeline_inputs(stream->pipeline),
+                        &app->error) == ISO_OK) {
+        suite_records_tell(&levels->result->records, part.kept.history, &part.messages);
+        iso_judge(part.kept.history, &part.options, &part.judgement, &app->error);
+    }
+    if (part.judgement.has_verdict && app->error.status == ISO_OK &&
+        (part.unplaced || part.judgement.verdict.reads_judged ||
+         part.judgement.verdict.reads_unjudged || iso_judgement_violations(&part.judgement))) {
+        levels->judged += part.judgement.verdict.reads_judged;
+        take_outcome(levels, &part);
+        if (!levels->quiet)
+            say(levels, &part);
+        show(app, levels, &part);
+    }
+    release(&part);
+    return app->error.status;
+}
+
+/* ---- a level that is asked for ---- */
+
+static enum iso_status judge_asked(struct app *app, struct levels *levels,
+                                   const struct run_stream *stream, int level, bool counts)
+{
+    struct part part = {.name = iso_level_name((enum iso_level)level)};
+    const struct iso_history *all = stream->kept.history;
+    run_kept_init(&part.kept);
+    for (uint32_t t = 0; t < all->txns.count; t++) {
+        const struct suite_record *record = suite_records_find(&levels->result->records, all, t);
+        if (!record || !record->has_rolled_back)
+            iso_history_copy_timed(part.kept.history, all, t);
+    }
+    iso_judge_options_init(&part.options);
+    part.options.order.level = (enum iso_level)level;
+    part.options.order.timeout = ORDER_SECONDS;
+    if (run_kept_finish(&part.kept, stream->options, iso_pipeline_inputs(stream->pipeline),
+                        &app->error) == ISO_OK &&
+        iso_judge(part.kept.history, &part.options, &part.judgement, &app->error) == ISO_OK) {
+        if (!levels->quiet)
+            cli_log("%s, all at %s: %s%s%s%s", levels->result->database.bytes, part.name,
+                    iso_outcome_name(part.judgement.outcome), part.judgement.reason ? ": " : "",
+                    part.judgement.reason ? part.judgement.reason : "",
+                    counts ? "" : " (which --fail-level would make the verdict)");
+        if (counts)
+            take_outcome(levels, &part);
+        show(app, levels, &part);
+    }
+    release(&part);
+    return app->error.status;
+}
+
+enum iso_status levels_judge(struct app *app, struct levels *levels,
+                             const struct run_stream *stream)
+{
+    for (int level = 0; level < SUITE_LEVELS && app->error.status == ISO_OK; level++)
+        judge_level(app, levels, stream, (enum suite_level)level);
+    if (levels->asked >= 0 && levels->asked != levels->required && app->error.status == ISO_OK)
+        judge_asked(app, levels, stream, levels->asked, false);
+    if (levels->required >= 0 && app->error.status == ISO_OK)
+        judge_asked(app, levels, stream, levels->required, true);
+    return app->error.status;
+}

@@ -1,0 +1,32 @@
+/* What `isochron run` recorded, judged: each transaction at the level at which it ran, against what
+ * all others wrote.
+ *
+ *     READ COMMITTED     rc, and by when its messages went (engines/chronos/messages.c)
+ *     REPEATABLE READ    si
+ *     SERIALIZABLE       si
+ *     --level L          whether any order explains all of them at L: said, and no more
+ *     --fail-level L     the same, and it counts
+ *
+ * A transaction that rolled back is judged by what it read, and is part of no order.
+ */
+#pragma once
+
+#include "app/commands.h"
+#include "app/explanation.h"
+#include "run/stream.h"
+#include "suite/suite.h"
+
+struct levels {
+    const struct suite_result *result;
+    const struct app_explanation *explanation;
+    int asked, required; /* --level, --fail-level; below 0: not given */
+    bool json, quiet, allow_unjudged;
+    /* what is found */
+    bool is_violated;
+    const char *reason; /* of undecided; NULL: of none */
+    uint64_t judged;    /* reads, at all levels */
+};
+
+/* Of a stream that has concluded, with all its transactions kept, as they came. */
+enum iso_status levels_judge(struct app *app, struct levels *levels,
+                             const struct run_stream *stream);

@@ -1,0 +1,291 @@
+#include "suite/records.h"
+
+#include <string.h>
+
+#include "base/memory.h"
+
+const char *const suite_level_names[SUITE_LEVELS] = {"READ COMMITTED", "REPEATABLE READ",
+                                                     "SERIALIZABLE"};
+
+void suite_records_release(struct suite_records *records)
+{
+    iso_json_release(&records->json);
+    iso_number_map_release(&records->by_tid);
+    ISO_FREE_ALL(records->list, records->reads);
+}
+
+/* ---- a line ---- */
+
+struct operation {
+    struct iso_json_text kind, name;
+    bool is_query, is_own;
+    uint64_t sent, answered;
+};
+
+static uint64_t take_number(struct iso_json *json)
+{
+    struct iso_json_number number = {0};
+    iso_json_integer(json, &number);
+    return number.bits;
+}
+
+static struct operation take_operation(struct iso_json *json)
+{
+    struct operation operation = {.is_own = false};
+    struct iso_json_text member;
+    iso_json_enter_object(json);
+    while (iso_json_member(json, &member)) {
+        bool is_table = iso_json_is(&member, "table");
+        if (iso_json_is(&member, "t"))
+            iso_json_string(json, &operation.kind);
+        else if (is_table || iso_json_is(&member, "row"))
+            operation.is_query = is_table, iso_json_string(json, &operation.name);
+        else if (iso_json_is(&member, "sent"))
+            operation.sent = take_number(json);
+        else if (iso_json_is(&member, "answered"))
+            operation.answered = take_number(json);
+        else if (iso_json_is(&member, "own"))
+            iso_json_boolean(json, &operation.is_own);
+        else
+            iso_json_skip(json);
+    }
+    return operation;
+}
+
+/* A query's name is that of its header. */
+static uint64_t hash_of(const struct operation *operation)
+{
+    struct iso_text header = {0};
+    if (!operation->is_query)
+        return iso_hash_text(operation->name.at, operation->name.length);
+    iso_text_format(&header, "%.*s#", (int)operation->name.length, operation->name.at);
+    uint64_t hash = iso_hash_text(header.bytes, header.used);
+    iso_text_release(&header);
+    return hash;
+}
+
+static void note_read(struct suite_records *records, const struct operation *operation)
+{
+    ISO_GROW(records->reads, records->read_count, records->read_capacity);
+    records->reads[records->read_count++] =
+        (struct suite_read){hash_of(operation), operation->sent, operation->answered};
+}
+
+static void take_operations(struct suite_records *records, bool has_rolled_back,
+                            struct iso_text *put)
+{
+    struct iso_json *json = &records->json;
+    bool is_first = true;
+    iso_text_put(put, "[");
+    iso_json_enter_array(json);
+    while (iso_json_element(json)) {
+        const char *from = json->at;
+        struct operation operation = take_operation(json);
+        bool reads = iso_json_is(&operation.kind, "r") || iso_json_is(&operation.kind, "q");
+        if (has_rolled_back && (!reads || operation.is_own))
+            continue;
+        if (reads)
+            note_read(records, &operation);
+        iso_text_put(put, is_first ? "" : ",");
+        iso_text_put_bytes(put, from, (size_t)(json->at - from));
+        is_first = false;
+    }
+    iso_text_put(put, "]");
+}
+
+static void take_level(struct iso_json *json, struct suite_record *record)
+{
+    struct iso_json_text name;
+    iso_json_string(json, &name);
+    for (int level = 0; level < SUITE_LEVELS; level++)
+        if (iso_json_is(&name, suite_level_names[level])) {
+            record->level = (enum suite_level)level;
+            record->is_known = true;
+        }
+}
+
+/* Of one that rolled back neither its outcome is said, nor what the change stream would know it
+ * by. */
+static bool is_left_out(const struct iso_json_text *member)
+{
+    return iso_json_is(member, "xid") || iso_json_is(member, "writes") ||
+           iso_json_is(member, "status");
+}
+
+static void take_members(struct suite_records *records, struct suite_record *record, uint64_t *tid,
+                         struct iso_text *put)
+{
+    struct iso_json *json = &records->json;
+    struct iso_json_text member, text;
+    while (iso_json_member(json, &member)) {
+        const char *name = member.at - 1, *value = json->at;
+        size_t before = put->used;
+        iso_text_format(put, "%s%.*s", before > 1 ? "," : "", (int)(value - name), name);
+        if (iso_json_is(&member, "ops")) {
+            take_operations(records, record->has_rolled_back, put);
+            continue;
+        }
+        if (iso_json_is(&member, "tid") && iso_json_string(json, &text))
+            *tid = iso_hash_text(text.at, text.length);
+        else if (iso_json_is(&member, "level"))
+            take_level(json, record);
+        else if (iso_json_is(&member, "sent"))
+            record->sent = take_number(json);
+        else if (iso_json_is(&member, "answered"))
+            record->answered = take_number(json);
+        else
+            iso_json_skip(json);
+        if (record->has_rolled_back && is_left_out(&member))
+            put->used = before;
+        else
+            iso_text_put_bytes(put, value, (size_t)(json->at - value));
+    }
+}
+
+static bool ends_with(const char *line, size_t length, const char *end)
+{
+    size_t size = strlen(end);
+    return length >= size && !memcmp(line + length - size, end, size);
+}
+
+void suite_records_take(struct suite_records *records, const char *line, size_t length,
+                        struct iso_text *put)
+{
+    uint64_t tid = 0;
+    struct suite_record record = {.first = records->read_count,
+                                  .has_rolled_back =
+                                      ends_with(line, length, ",\"status\":\"aborted\"}")};
+    iso_json_start(&records->json, line, length);
+    put->used = 0;
+    iso_text_put(put, "{");
+    if (iso_json_enter_object(&records->json))
+        take_members(records, &record, &tid, put);
+    iso_text_put(put, "}");
+    if (records->json.code != ISO_JSON_FINE || !tid) { /* how many records there are */
+        put->used = 0;
+        iso_text_put_bytes(put, line, length);
+        records->read_count = record.first;
+        return;
+    }
+    record.count = records->read_count - record.first;
+    iso_number_map_put(&records->by_tid, tid, records->count);
+    ISO_GROW(records->list, records->count, records->capacity);
+    records->list[records->count++] = record;
+}
+
+/* ---- a history ---- */
+
+const struct suite_record *suite_records_find(const struct suite_records *records,
+                                              const struct iso_history *history,
+                                              uint32_t transaction)
+{
+    char buffer[ISO_ATOM_TEXT_MAX];
+    size_t length;
+    const char *tid =
+        iso_atom_text(&history->atoms, history->txns.tid[transaction], buffer, &length);
+    uint32_t found = iso_number_map_get(&records->by_tid, iso_hash_text(tid, length));
+    return found == ISO_NUMBER_NONE ? NULL : &records->list[found];
+}
+
+static uint64_t key_of(const struct iso_history *history, uint32_t operation)
+{
+    char buffer[ISO_ATOM_TEXT_MAX];
+    size_t length;
+    const char *key = iso_atom_text(
+        &history->atoms, history->keys.atom[history->ops.key[operation]], buffer, &length);
+    return iso_hash_text(key, length);
+}
+
+/* The operation behind the row or query that begins with this one. */
+static uint32_t end_of(const struct iso_history *history, uint32_t transaction, uint32_t operation)
+{
+    const struct iso_range *set = iso_history_set_of(history, operation);
+    return set && set->count ? history->txns.first_op[transaction] + set->first + set->count
+                             : operation + 1;
+}
+
+static void tell_operations(struct iso_history_messages *messages, uint32_t from, uint32_t end,
+                            uint64_t sent, uint64_t answered)
+{
+    for (uint32_t o = from; o < end; o++) {
+        messages->sent[o] = sent;
+        messages->answered[o] = answered;
+    }
+}
+
+/* The next of the record's reads that the history has, too: of tables that are not judged it has
+ * none. */
+static const struct suite_read *next_of(const struct suite_read **next,
+                                        const struct suite_read *end,
+                                        const struct iso_number_map *keys)
+{
+    while (*next < end && iso_number_map_get(keys, (*next)->key) == ISO_NUMBER_NONE)
+        ++*next;
+    return *next < end ? (*next)++ : NULL;
+}
+
+/* Each read's own moments. Where the record's reads are not those of the history, one by one,
+ * nothing is known of any. */
+static void tell_reads(const struct iso_history *history, uint32_t t,
+                       const struct suite_read *reads, uint32_t count,
+                       struct iso_history_messages *messages)
+{
+    struct iso_number_map keys = {0};
+    const struct suite_read *next = reads, *end = reads + count, *read;
+    uint32_t first = history->txns.first_op[t], last = history->txns.first_op[t + 1];
+    bool is_same = true;
+    for (uint32_t o = first; o < last; o = end_of(history, t, o))
+        if (!iso_kind_writes(history->ops.kind[o]))
+            iso_number_map_put(&keys, key_of(history, o), 0);
+    for (uint32_t o = first, behind; is_same && o < last; o = behind) {
+        behind = end_of(history, t, o);
+        if (iso_kind_writes(history->ops.kind[o]))
+            continue;
+        read = next_of(&next, end, &keys);
+        is_same = read && read->key == key_of(history, o);
+        if (is_same)
+            tell_operations(messages, o, behind, read->sent, read->answered);
+    }
+    if (!is_same || next_of(&next, end, &keys))
+        tell_operations(messages, first, last, 0, 0);
+    iso_number_map_release(&keys);
+}
+
+/* Rows that were there before the command began. */
+static bool is_initial(const struct iso_history *history, uint32_t t)
+{
+    static const char begin[] = ISO_FOREIGN_PREFIX "snapshot:";
+    char buffer[ISO_ATOM_TEXT_MAX];
+    size_t length;
+    const char *tid = iso_atom_text(&history->atoms, history->txns.tid[t], buffer, &length);
+    return length >= sizeof begin && !memcmp(tid, begin, sizeof begin - 1);
+}
+
+void suite_records_tell(const struct suite_records *records, struct iso_history *history,
+                        struct iso_history_messages *messages)
+{
+    size_t operations = (size_t)history->ops.count + 1,
+           transactions = (size_t)history->txns.count + 1;
+    *messages = (struct iso_history_messages){iso_allocate_zeroed(operations, sizeof(uint64_t)),
+                                              iso_allocate_zeroed(operations, sizeof(uint64_t)),
+                                              iso_allocate_zeroed(transactions, sizeof(uint64_t)),
+                                              iso_allocate_zeroed(transactions, sizeof(uint64_t))};
+    for (uint32_t t = 0; t < history->txns.count; t++) {
+        const struct suite_record *record = suite_records_find(records, history, t);
+        if (!record) {
+            messages->commit_answered[t] = is_initial(history, t);
+            continue;
+        }
+        messages->commit_sent[t] = record->sent;
+        messages->commit_answered[t] = record->answered;
+        if (record->is_known && record->level == SUITE_READ_COMMITTED)
+            tell_reads(history, t, records->reads + record->first, record->count, messages);
+    }
+    history->messages = messages;
+}
+
+void suite_messages_release(struct iso_history_messages *messages)
+{
+    ISO_FREE_ALL(messages->sent, messages->answered, messages->commit_sent,
+                 messages->commit_answered);
+}

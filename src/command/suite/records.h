@@ -1,0 +1,59 @@
+/* Records of the command's sessions on their way into the capture: what is said of the level of
+ * each, and when its statements were sent and answered, is kept beside them.
+ *
+ * One that rolled back becomes one that only reads: what it wrote is left out, and what it may have
+ * read of that. So what it read of others is judged, and it is no version and no part of an order.
+ *
+ * Memory: 24 bytes an operation. Threads: one at a time.
+ */
+#pragma once
+
+#include "base/json.h"
+#include "base/number_map.h"
+#include "base/text.h"
+#include "history/history.h"
+
+enum suite_level {
+    SUITE_READ_COMMITTED, /* also where the level is not known, and there is no snapshot */
+    SUITE_REPEATABLE_READ,
+    SUITE_SERIALIZABLE,
+    SUITE_LEVELS
+};
+extern const char *const suite_level_names[SUITE_LEVELS];
+
+struct suite_record {
+    uint64_t sent, answered; /* its COMMIT, by nanoseconds; 0: not known */
+    uint32_t first, count;   /* of `reads` */
+    enum suite_level level;
+    bool is_known, has_rolled_back; /* is_known: its level */
+};
+
+/* A row or query that was read. */
+struct suite_read {
+    uint64_t key; /* the hash of its name */
+    uint64_t sent, answered;
+};
+
+struct suite_records {
+    struct iso_json json;
+    struct iso_number_map by_tid; /* hashes */
+    uint32_t count, capacity, read_count, read_capacity;
+    struct suite_record *list;
+    struct suite_read *reads;
+};
+
+void suite_records_release(struct suite_records *records);
+
+/* Notes a line, which ISO_JSON_PADDING readable bytes follow; `put` gets what the capture is to
+ * have in its place. */
+void suite_records_take(struct suite_records *records, const char *line, size_t length,
+                        struct iso_text *put);
+/* Of a transaction of a history that these records are a part of; NULL: nobody recorded it. */
+const struct suite_record *suite_records_find(const struct suite_records *records,
+                                              const struct iso_history *history,
+                                              uint32_t transaction);
+
+/* When the messages of a finished history went, as far as is known: `history->messages`. */
+void suite_records_tell(const struct suite_records *records, struct iso_history *history,
+                        struct iso_history_messages *messages);
+void suite_messages_release(struct iso_history_messages *messages);
