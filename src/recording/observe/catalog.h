@@ -32,7 +32,7 @@ enum { CATALOG_KEY_MOST = 16 };
 struct catalog_column {
     int16_t number;
     bool is_key, compares_bytes; /* two texts are equal only if their bytes are */
-    bool has_own_order;          /* texts of it are in another one than the database's */
+    bool has_own_order;          /* and letters: texts of it have a collation of their own */
     char type_class;             /* of a user's type: e (an enumeration) or u; else a blank */
     uint32_t type, most;         /* of varchar(n) the n; 0: no such limit */
     char *name;

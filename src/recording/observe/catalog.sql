@@ -167,8 +167,7 @@ SELECT c.oid, n.nspname, c.relname,
         OR NOT EXISTS (SELECT 1 FROM pg_catalog.pg_publication))
     AND c.oid NOT IN {LACKING},
     c.relrowsecurity, a.attnum, a.attname, a.atttypid, i.key,
-    CASE WHEN NOT o.collisdeterministic THEN 'f' WHEN o.collprovider <> 'd' AND o.collcollate IS DISTINCT FROM 'C'
-        AND o.collcollate IS DISTINCT FROM 'POSIX' THEN 'e' ELSE 't' END,
+    CASE WHEN NOT o.collisdeterministic THEN 'f' WHEN o.collprovider <> 'd' THEN 'e' ELSE 't' END,
     NOT c.relhasrules AND NOT c.relrowsecurity AND c.oid NOT IN {NOT_ALONE},
     c.relkind IN ('r', 'p', 'm', 'v', 'S') AND (c.oid < 16384 OR c.oid NOT IN {NOT_PLAIN}),
     CASE WHEN a.atttypid < 16384 THEN '' WHEN y.typtype = 'e' THEN 'e' ELSE 'u' END,

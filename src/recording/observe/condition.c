@@ -78,8 +78,23 @@ static bool is_compared(uint32_t type, uint32_t column)
 /* YYYY-MM-DD, behind which a time may follow: other orders hang on DateStyle. */
 static bool begins_with_day(const char *string)
 {
-    return strspn(string, "0123456789") == 4 && strspn(string + 5, "0123456789") == 2 &&
-           string[4] == '-' && string[7] == '-' && strchr(" T", string[10]);
+    return strspn(string, "0123456789") == 4 && string[4] == '-' &&
+           strspn(string + 5, "0123456789") == 2 && string[7] == '-' &&
+           strspn(string + 8, "0123456789") == 2 && strchr(" T", string[10]);
+}
+
+/* A time of day as the server spells it: others are equal to it whose text is not. */
+static bool is_clock(const char *string)
+{
+    static const char form[] = "00:00:00";
+    size_t whole = sizeof form - 1, length = strlen(string),
+           digits = length > whole ? strspn(string + whole + 1, "0123456789") : 0;
+    for (size_t i = 0; i < whole; i++)
+        if (form[i] == ':' ? string[i] != ':' : !isdigit((unsigned char)string[i]))
+            return false;
+    return string[6] < '6' &&
+           (length == whole || (string[whole] == '.' && digits && digits <= 6 &&
+                                length == whole + 1 + digits && string[length - 1] != '0'));
 }
 
 /* A date or a time, with its own type where it is not the column's. An instant without a zone is in
@@ -87,17 +102,16 @@ static bool begins_with_day(const char *string)
 static bool put_moment(const struct statement_input *input, struct iso_text *text,
                        const struct value *value, uint32_t type)
 {
-    enum { DAY = 10, CLOCK = 8 }; /* a time of day as the server spells it */
+    enum { DAY = 10 };
     const char *string = reading_text_of(value);
     size_t length = strlen(string);
-    bool is_clock = type == PG_TIME, is_instant = type == PG_TIMESTAMPTZ,
+    bool is_instant = type == PG_TIMESTAMPTZ,
          has_zone = is_instant && length > DAY && strpbrk(string + DAY, "+-Z");
     if (!input->spelling->is_iso || (is_instant && !has_zone && !input->spelling->is_utc) ||
-        length < (is_clock ? CLOCK : DAY) ||
-        (is_clock ? length > CLOCK && string[length - 1] == '0' : !begins_with_day(string)) ||
-        strspn(string, is_clock     ? "0123456789:."
-                       : is_instant ? "0123456789-:. T+Z"
-                                    : "0123456789-:. T") != length)
+        !(type == PG_TIME
+              ? is_clock(string)
+              : begins_with_day(string) &&
+                    strspn(string, is_instant ? "0123456789-:. T+Z" : "0123456789-:. T") == length))
         return false;
     iso_text_put(text, "'");
     iso_text_put(text, string);
