@@ -123,7 +123,6 @@ struct reading {
     uint32_t order_count;
     enum { KEY_UNORDERED, KEY_ASCENDS, KEY_DESCENDS } key_order; /* behind them */
     struct iso_text held;                                        /* each behind its length */
-    uint32_t last_held;                                          /* where the last one begins */
     const struct result_fields *fields;
     struct spelling spelling;
 };

@@ -174,7 +174,6 @@ static void put_set_row(struct reading *reading, const struct cell *cells,
 static void hold(struct reading *reading, struct wire_cursor row)
 {
     uint32_t size = (uint32_t)(row.end - row.at);
-    reading->last_held = (uint32_t)reading->held.used;
     iso_text_put_bytes(&reading->held, &size, sizeof size);
     iso_text_put_bytes(&reading->held, row.at, size);
 }
@@ -195,6 +194,14 @@ static const char *order_value(const struct reading *reading, uint32_t number,
 {
     const struct cell *cell = &cells[reading->orders[number].field];
     return cell->kind == CELL_NULL ? NULL : reading->values.bytes + cell->position;
+}
+
+static bool knows_place(const struct reading *reading, const struct cell *cells)
+{
+    for (uint32_t i = 0; i < reading->order_count; i++)
+        if (cells[reading->orders[i].field].kind == CELL_UNKNOWN)
+            return false;
+    return true;
 }
 
 static bool is_as_last(const struct reading *reading, const struct cell *cells)
@@ -238,12 +245,15 @@ static bool find_last(struct reading *reading)
     struct cell cells[READING_FIELDS];
     char key[KEY_MOST];
     bool is_absent;
-    if (!read_held(reading, reading->last_held, cells) ||
-        !put_key(reading, &reading->sources[0], cells, false, key, &is_absent))
+    for (uint32_t at = 0; at < reading->held.used;) {
+        at = read_held(reading, at, cells);
+        if (!at || !knows_place(reading, cells))
+            return false;
+    }
+    if (!put_key(reading, &reading->sources[0], cells, false, key, &is_absent))
         return false;
     for (uint32_t i = 0; i < reading->order_count; i++)
-        if (cells[reading->orders[i].field].kind == CELL_UNKNOWN ||
-            !first_put_last(reading, i, order_value(reading, i, cells)))
+        if (!first_put_last(reading, i, order_value(reading, i, cells)))
             return false;
     char **bound = reading->key_order == KEY_ASCENDS ? &reading->to : &reading->from;
     if (reading->key_order) {
