@@ -112,7 +112,7 @@ struct transaction {
     bool has_failed, takes_default, position_asked, saw_snapshot, may_write, xid_known;
     bool sets;                      /* settings, or may have */
     bool has_position, writes_more; /* than the record lists */
-    bool imports;                   /* a snapshot, which may be older than the session's last one */
+    bool is_left_out; /* its snapshot may be an older one, or where it begins is not known */
     enum isolation isolation;
     bool may_have_changed; /* the catalog: it has to be asked whether what was used of it is what it
                               was */

@@ -246,6 +246,18 @@ static void end_write(struct observed *observed, const char *tag)
     observed->transaction.writes_more |= !is_listed || !written->alone;
 }
 
+/* EXECUTE can run what the protocol prepared: COMMIT AND CHAIN, ROLLBACK TO, BEGIN. */
+static bool is_control(const char *tag)
+{
+    static const char *const tags[] = {
+        "BEGIN",   "START TRANSACTION",   "COMMIT", "ROLLBACK", "SAVEPOINT",
+        "RELEASE", "PREPARE TRANSACTION", NULL};
+    const char *const *known = tags;
+    while (*known && strcmp(*known, tag))
+        known++;
+    return *known;
+}
+
 static void end_control(struct observed *observed, const char *tag)
 {
     const struct plan_statement *statement = observed->running.statement;
@@ -253,6 +265,12 @@ static void end_control(struct observed *observed, const char *tag)
     enum isolation isolation =
         transaction->takes_default ? ISOLATION_UNKNOWN : transaction->isolation;
     switch (statement->kind) {
+    case PLAN_OTHER:
+        if (is_control(tag)) {
+            observed_begin_transaction(observed, TRANSACTION_OPEN, ISOLATION_UNKNOWN);
+            transaction->sets = transaction->is_left_out = true;
+        }
+        break;
     case PLAN_BEGIN:
         if (transaction->state == TRANSACTION_IMPLICIT) { /* what stood before it in the string, or
                                                              pipeline, is its first part */
@@ -286,7 +304,7 @@ static void end_control(struct observed *observed, const char *tag)
         observed_return_to_savepoint(observed, statement->name, statement->kind == PLAN_RELEASE);
         break;
     case PLAN_SET:
-        transaction->imports |= statement->imports;
+        transaction->is_left_out |= statement->imports;
         if (statement->sets_default)
             observed->settings.by_default =
                 statement->isolation ? statement->isolation : observed->settings.by_default;

@@ -88,7 +88,7 @@ void observed_end_transaction(struct observed *observed, enum outcome outcome)
     bool is_unidentified =
         transaction->may_write && transaction->saw_snapshot &&
         (outcome == OUTCOME_PREPARED || (outcome == OUTCOME_COMMITTED && !transaction->xid_known));
-    if (is_open && (transaction->imports || is_unidentified)) {
+    if (is_open && (transaction->is_left_out || is_unidentified)) {
         observe_count(observed->world, &counts->unidentified);
     } else if ((is_open || is_single) && observed->world->shared->needs_position &&
                !transaction->has_position) {

@@ -177,7 +177,7 @@ static void put_metrics(const struct status_view *view, struct iso_text *text)
         {"transactions_single_total", "counter",
          "Records of single statements outside of transactions.", counts->single},
         {"transactions_unidentified_total", "counter",
-         "Transactions without a record: they wrote and their xid could not be asked for, or they were prepared, or imported a snapshot.",
+         "Transactions without a record: they wrote and their xid could not be asked for, or they were prepared, imported a snapshot, or were parted by EXECUTE.",
          counts->unidentified},
         {"transactions_unplaced_total", "counter",
          "Transactions and statements without a snapshot, with --record snapshots.",
