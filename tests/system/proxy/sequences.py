@@ -30,6 +30,16 @@ PLAIN = ["LOCK TABLE other IN SHARE MODE", "SET CONSTRAINTS ALL DEFERRED", "LIST
          "SET TRANSACTION SNAPSHOT '00000003-0000001B-1'", "SELECT v, 1; SELECT 2", "BEGIN; SELECT * FROM kv ORDER BY k", "SELECT * FROM kv ORDER BY k; COMMIT"]
 
 
+def determined(one):
+    """What a message says at each run: not the numbers of processes and transactions (nor then its length); and which of two rows that others
+    changed is met first hangs on where they stand in the table: two servers without a proxy differ in it, too (seed 92000277009134)."""
+    if one[:1] == b"A":
+        return one[:5]
+    if one[:1] != b"E":
+        return one
+    return one[:1] + re.sub(rb"pivot \d+|(?<=due to concurrent )(update|delete)\0.*", b"", one[5:], flags=re.S)
+
+
 class Side:
     """One way to the server: the session that is compared, and one beside it that is not."""
 
@@ -84,7 +94,7 @@ class Side:
             length = 1 + struct.unpack_from("!i", session.held, 1)[0]
             one, session.held = session.held[:length], session.held[length:]
             ready -= one[:1] == b"Z"
-            found.append(one[:5] if one[:1] == b"A" else re.sub(rb"pivot \d+", b"pivot", one))  # processes and transactions have numbers
+            found.append(determined(one))
         return found
 
 
