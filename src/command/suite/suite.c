@@ -11,6 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/memory.h"
 #include "proxy/address.h"
 #include "proxy/gate.h"
@@ -18,7 +19,7 @@
 #include "suite/command.h"
 #include "suite/slot.h"
 
-enum { ROUND_MS = 20, END_ROUNDS = 1500, FLUSH_SECONDS = 5, SESSIONS_MS = 1000 };
+enum { ROUND_MS = 20, END_ROUNDS = 1500, FLUSH_SECONDS = 5, SESSIONS_MS = 1000, PAUSE_SHARE = 9 };
 
 struct suite {
     const struct suite_options *options;
@@ -193,12 +194,19 @@ static enum iso_status take_changes(struct suite *suite, uint32_t *count, struct
     return suite_changes_take(&suite->changes, suite->slot.connection, *count, error);
 }
 
+/* The server decodes anew what it wrote in the last 15 seconds whenever it is asked: it is left alone
+ * for several times as long as that took. */
 static enum iso_status accompany(struct suite *suite, struct iso_error *error)
 {
     uint32_t count;
-    while (error->status == ISO_OK && !suite_command_wait(&suite->command, ROUND_MS))
-        if (take_records(suite, error) == ISO_OK)
+    int64_t next = 0;
+    while (error->status == ISO_OK && !suite_command_wait(&suite->command, ROUND_MS)) {
+        int64_t begun = iso_clock_ms();
+        if (take_records(suite, error) == ISO_OK && begun >= next) {
             take_changes(suite, &count, error);
+            next = begun + (iso_clock_ms() - begun) * (1 + PAUSE_SHARE);
+        }
+    }
     return error->status;
 }
 
