@@ -11,6 +11,7 @@ void suite_records_release(struct suite_records *records)
 {
     iso_json_release(&records->json);
     iso_number_map_release(&records->by_tid);
+    suite_snapshots_release(&records->snapshots);
     ISO_FREE_ALL(records->list, records->reads);
 }
 
@@ -251,14 +252,34 @@ static void tell_reads(const struct iso_history *history, uint32_t t,
     iso_number_map_release(&keys);
 }
 
-/* Rows that were there before the command began. */
-static bool is_initial(const struct iso_history *history, uint32_t t)
+static bool begins(struct iso_json_text *text, const char *word)
 {
-    static const char begin[] = ISO_FOREIGN_PREFIX "snapshot:";
+    size_t length = strlen(word);
+    if (text->length < length || memcmp(text->at, word, length) != 0)
+        return false;
+    *text = (struct iso_json_text){text->at + length, text->length - length};
+    return true;
+}
+
+/* Of a transaction that only the stream tells of: rows that were there before the command began, or
+ * an xid. */
+static void tell_foreign(const struct suite_records *records, const struct iso_history *history,
+                         uint32_t t, struct iso_history_messages *messages)
+{
     char buffer[ISO_ATOM_TEXT_MAX];
-    size_t length;
-    const char *tid = iso_atom_text(&history->atoms, history->txns.tid[t], buffer, &length);
-    return length >= sizeof begin && !memcmp(tid, begin, sizeof begin - 1);
+    struct iso_json_text tid;
+    uint64_t xid = 0;
+    size_t digits = 0;
+    tid.at = iso_atom_text(&history->atoms, history->txns.tid[t], buffer, &tid.length);
+    if (!begins(&tid, ISO_FOREIGN_PREFIX))
+        return;
+    while (digits < tid.length && tid.at[digits] >= '0' && tid.at[digits] <= '9')
+        xid = xid * 10 + (uint64_t)(tid.at[digits++] - '0');
+    if (digits && digits == tid.length)
+        suite_snapshots_find(&records->snapshots, (uint32_t)xid, &messages->commit_answered[t],
+                             &messages->commit_sent[t]);
+    else if (begins(&tid, "snapshot:"))
+        messages->commit_answered[t] = 1;
 }
 
 void suite_records_tell(const struct suite_records *records, struct iso_history *history,
@@ -273,7 +294,7 @@ void suite_records_tell(const struct suite_records *records, struct iso_history 
     for (uint32_t t = 0; t < history->txns.count; t++) {
         const struct suite_record *record = suite_records_find(records, history, t);
         if (!record) {
-            messages->commit_answered[t] = is_initial(history, t);
+            tell_foreign(records, history, t, messages);
             continue;
         }
         messages->commit_sent[t] = record->sent;

@@ -12,6 +12,7 @@
 #include "base/number_map.h"
 #include "base/text.h"
 #include "history/history.h"
+#include "suite/snapshots.h"
 
 enum suite_level {
     SUITE_READ_COMMITTED, /* also where the level is not known, and there is no snapshot */
@@ -40,6 +41,7 @@ struct suite_records {
     uint32_t count, capacity, read_count, read_capacity;
     struct suite_record *list;
     struct suite_read *reads;
+    struct suite_snapshots snapshots;
 };
 
 void suite_records_release(struct suite_records *records);

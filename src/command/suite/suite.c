@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/clock.h"
@@ -19,7 +20,14 @@
 #include "suite/command.h"
 #include "suite/slot.h"
 
-enum { ROUND_MS = 20, END_ROUNDS = 1500, FLUSH_SECONDS = 5, SESSIONS_MS = 1000, PAUSE_SHARE = 9 };
+enum {
+    ROUND_MS = 5,
+    END_ROUNDS = 1500,
+    FLUSH_SECONDS = 5,
+    SESSIONS_MS = 1000,
+    PAUSE_SHARE = 9,
+    CHANGES_MS = 20
+};
 
 struct suite {
     const struct suite_options *options;
@@ -194,6 +202,23 @@ static enum iso_status take_changes(struct suite *suite, uint32_t *count, struct
     return suite_changes_take(&suite->changes, suite->slot.connection, *count, error);
 }
 
+static uint64_t nanoseconds(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+}
+
+/* Commits that no record tells of are known by snapshots. */
+static enum iso_status take_snapshot(struct suite *suite, struct iso_error *error)
+{
+    uint64_t sent = nanoseconds();
+    if (suite_ask(suite->beside, "SELECT pg_current_snapshot()", error) == ISO_OK)
+        suite_snapshots_take(&suite->result->records.snapshots,
+                             iso_database_value(suite->beside, 0, 0), sent, nanoseconds());
+    return error->status;
+}
+
 /* The server decodes anew what it wrote in the last 15 seconds whenever it is asked: it is left alone
  * for several times as long as that took. */
 static enum iso_status accompany(struct suite *suite, struct iso_error *error)
@@ -202,10 +227,9 @@ static enum iso_status accompany(struct suite *suite, struct iso_error *error)
     int64_t next = 0;
     while (error->status == ISO_OK && !suite_command_wait(&suite->command, ROUND_MS)) {
         int64_t begun = iso_clock_ms();
-        if (take_records(suite, error) == ISO_OK && begun >= next) {
-            take_changes(suite, &count, error);
-            next = begun + (iso_clock_ms() - begun) * (1 + PAUSE_SHARE);
-        }
+        if (take_snapshot(suite, error) == ISO_OK && take_records(suite, error) == ISO_OK &&
+            begun >= next && take_changes(suite, &count, error) == ISO_OK)
+            next = begun + CHANGES_MS + (iso_clock_ms() - begun) * PAUSE_SHARE;
     }
     return error->status;
 }
@@ -223,7 +247,7 @@ static enum iso_status read_to_the_end(struct suite *suite, struct iso_error *er
         if (take_changes(suite, &count, error) != ISO_OK)
             return error->status;
         if (!count)
-            poll(NULL, 0, ROUND_MS);
+            poll(NULL, 0, CHANGES_MS);
     }
     return suite->changes.ended
                ? ISO_OK

@@ -15,7 +15,7 @@ while [ $# -gt 1 ]; do
     shift 2
 done
 . "$here/../../support/tap.sh"
-plan 15
+plan 16
 trap '"$here/../postgres/cluster.sh" stop "$work/cluster"; rm -rf "$work"' EXIT
 mkdir "$work/cluster"
 server=$("$here/../postgres/cluster.sh" start "$work/cluster") || exit 4
@@ -69,6 +69,14 @@ found() { # LEVEL BEGIN END
 }
 found "READ COMMITTED" BEGIN COMMIT && found "READ COMMITTED" BEGIN ROLLBACK && found "READ COMMITTED" "" ""
 result $? "at READ COMMITTED a read of the version before is found, 10 ms after the newer one's answer" || said
+cat >"$work/alone.sh" <<'END'
+psql -qX "$1" -c "UPDATE told SET v = 'new1' WHERE id = 1" -c "UPDATE told SET v = 'new2' WHERE id = 1"
+sleep 0.1
+psql -qX "$1" -c "SELECT v FROM told WHERE id = 1"
+END
+"$isochron" run "$lies" -- sh "$work/alone.sh" {URL} >"$work/out" 2>"$work/err"
+[ $? = 1 ] && grep -q "postgres, READ COMMITTED: 2 of 2 reads judged, 1 wrong" "$work/err"
+result $? "a version that a statement alone wrote is known by the server's snapshots" || said
 found "REPEATABLE READ" "BEGIN ISOLATION LEVEL REPEATABLE READ" ROLLBACK && found SERIALIZABLE "BEGIN ISOLATION LEVEL SERIALIZABLE" COMMIT
 result $? "and at the other levels, also of a transaction that rolls back" || said
 "$isochron" run "$url" -- sh "$work/told.sh" {URL} BEGIN ROLLBACK >"$work/out" 2>"$work/err"

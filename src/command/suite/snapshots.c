@@ -1,0 +1,87 @@
+#include "suite/snapshots.h"
+
+#include <stdbool.h>
+#include <stdlib.h>
+
+#include "base/memory.h"
+#include "base/sorted.h"
+
+static bool are_equal(const struct suite_snapshots *snapshots, const struct suite_snapshot *one,
+                      const struct suite_snapshot *other)
+{
+    if (one->xmin != other->xmin || one->xmax != other->xmax ||
+        one->end - one->first != other->end - other->first)
+        return false;
+    for (uint32_t i = 0; i < one->end - one->first; i++)
+        if (snapshots->running[one->first + i] != snapshots->running[other->first + i])
+            return false;
+    return true;
+}
+
+/* False: the text is no snapshot. What is running is added. */
+static bool read_snapshot(struct suite_snapshots *snapshots, const char *text,
+                          struct suite_snapshot *snapshot)
+{
+    char *at;
+    snapshot->xmin = strtoull(text, &at, 10);
+    if (*at != ':')
+        return false;
+    snapshot->xmax = strtoull(at + 1, &at, 10);
+    if (*at != ':')
+        return false;
+    while (*++at) {
+        ISO_GROW(snapshots->running, snapshots->running_count, snapshots->running_capacity);
+        snapshots->running[snapshots->running_count++] = strtoull(at, &at, 10);
+        if (*at != ',')
+            return !*at;
+    }
+    return true;
+}
+
+void suite_snapshots_take(struct suite_snapshots *snapshots, const char *text, uint64_t sent,
+                          uint64_t answered)
+{
+    struct suite_snapshot next = {
+        .answered = answered, .sent = sent, .first = snapshots->running_count};
+    bool is_one = read_snapshot(snapshots, text, &next);
+    next.end = snapshots->running_count;
+    struct suite_snapshot *last = snapshots->count ? &snapshots->list[snapshots->count - 1] : NULL;
+    bool is_same = is_one && last && are_equal(snapshots, last, &next);
+    if (is_same)
+        last->sent = sent;
+    if (!is_one || is_same) {
+        snapshots->running_count = next.first;
+        return;
+    }
+    ISO_GROW(snapshots->list, snapshots->count, snapshots->capacity);
+    snapshots->list[snapshots->count++] = next;
+}
+
+static bool sees(const struct suite_snapshots *snapshots, const struct suite_snapshot *snapshot,
+                 uint64_t xid)
+{
+    for (uint32_t i = snapshot->first; i < snapshot->end; i++)
+        if (snapshots->running[i] == xid)
+            return false;
+    return xid < snapshot->xmax;
+}
+
+void suite_snapshots_find(const struct suite_snapshots *snapshots, uint32_t xid,
+                          uint64_t *visible_by, uint64_t *hidden_until)
+{
+    uint32_t low = 0, high = snapshots->count;
+    uint64_t last = high ? snapshots->list[high - 1].xmax : 0, whole = last >> 32 << 32 | xid;
+    *visible_by = *hidden_until = 0;
+    if (whole > last + (UINT64_C(1) << 31) && whole >> 32)
+        whole -= UINT64_C(1) << 32; /* of the epoch before */
+    ISO_BISECT(low, high, middle, !sees(snapshots, &snapshots->list[middle], whole));
+    if (low < snapshots->count)
+        *visible_by = snapshots->list[low].answered;
+    if (low)
+        *hidden_until = snapshots->list[low - 1].sent;
+}
+
+void suite_snapshots_release(struct suite_snapshots *snapshots)
+{
+    ISO_FREE_ALL(snapshots->list, snapshots->running);
+}

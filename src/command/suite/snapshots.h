@@ -1,0 +1,31 @@
+/* What the database's snapshots, taken time and again, say of when transactions became visible: also
+ * of those that no record tells of.
+ *
+ * A transaction that a snapshot sees is seen by every statement that is sent after the snapshot's
+ * answer; one that it does not see is seen by none that was answered before it was asked for.
+ * Equal snapshots in a row are one. Threads: one at a time.
+ */
+#pragma once
+
+#include <stdint.h>
+
+struct suite_snapshot {
+    uint64_t answered, sent; /* of the first of equal ones, and of the last of them: nanoseconds */
+    uint64_t xmin, xmax;
+    uint32_t first, end; /* of `running` */
+};
+
+struct suite_snapshots {
+    struct suite_snapshot *list;
+    uint64_t *running; /* that are not seen though they are below xmax */
+    uint32_t count, capacity, running_count, running_capacity;
+};
+
+/* As pg_current_snapshot() says it; what is none is ignored. */
+void suite_snapshots_take(struct suite_snapshots *snapshots, const char *text, uint64_t sent,
+                          uint64_t answered);
+/* By when the transaction (the low 32 bits of its xid) was visible, and until when it was not; 0:
+ * not known. */
+void suite_snapshots_find(const struct suite_snapshots *snapshots, uint32_t xid,
+                          uint64_t *visible_by, uint64_t *hidden_until);
+void suite_snapshots_release(struct suite_snapshots *snapshots);
