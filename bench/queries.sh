@@ -42,3 +42,20 @@ echo
 "$BUILD/row_stream" "${STREAM:-200000}" 10000 | tail -n 1
 "$BUILD/row_stream" "${STREAM:-200000}" 10000 100 10 | tail -n 1
 "$BUILD/row_stream" "${STREAM:-200000}" 100000 | tail -n 1
+echo
+echo "## Queries of ranges without timestamps: 10,000 transactions of 8 operations"
+echo
+echo "| workload | level | processor seconds | MB |"
+echo "|---|---|---|---|"
+for workload in range-b range-rqh range-idh; do
+    file=$folder/queries-$workload.jsonl
+    "$BUILD/isochron" gen --quiet --workload $workload --txns 10000 --keys 10000 --sessions 24 -o "$file"
+    for level in si ser; do
+        for ((round = 0; round < ROUNDS; round++)); do
+            /usr/bin/time -f '%U %S %M' -o "$folder/queries-time" \
+                "$BUILD/isochron" check --quiet --level $level "$file" >"$folder/queries-output" || [ $? -eq 1 ]
+            tail -n 1 "$folder/queries-time"
+        done | sort -n | awk -v w=$workload -v l=$level -v n="$ROUNDS" \
+            'NR == int((n + 1) / 2) { printf "| %s | %s | %.2f | %.0f |\n", w, l, $1 + $2, $3 / 1024 }'
+    done
+done

@@ -39,6 +39,12 @@ static const struct cli_option options[] = {
     CLI_ROW_COUNT("ops", "N", PLACE(generate.operations), 1, 10000, "Operations in each (15)."),
     CLI_ROW_COUNT("keys", "N", PLACE(generate.keys), 1, 100000000, "Keys in use (1000)."),
     CLI_ROW_GROUP("What kind"),
+    CLI_ROW_CHOICE("workload", "mixed|range-b|range-rqh|range-idh", PLACE(generate.workload),
+                   "mixed (the default) as the other options say. range-...: 8 operations\n"
+                   "(--ops) of one kind in each transaction, on one table (--tables), without\n"
+                   "timestamps: queries of a range of keys, insertions, deletions, reads and\n"
+                   "updates of a row. b: a fifth each; rqh: half of them queries; idh: 35% each\n"
+                   "of insertions and deletions."),
     CLI_ROW_SHARE("reads", "SHARE", PLACE(generate.read_share),
                   "Share of reads among operations (0.5). A write to a key that another\n"
                   "open transaction has written moves to another key or becomes a read."),
@@ -93,7 +99,8 @@ static const struct cli_option options[] = {
                   "timestamp-inversion, non-monotonic-read, fractured-read,\n"
                   "read-your-writes, monotonic-reads, monotonic-writes,\n"
                   "causality-violation; on rows of a table: stale-cell, missing-row,\n"
-                  "extra-row, wrong-aggregate, phantom, predicate-skew."),
+                  "extra-row, wrong-aggregate, phantom, lost-row, resurrected-row,\n"
+                  "predicate-skew."),
     CLI_ROW_GROUP("Output"),
     CLI_ROW_TEXT("output", "FILE", PLACE(output),
                  "Write the history to FILE, compressed if it ends in .zst, instead of\n"
@@ -228,7 +235,8 @@ static enum iso_status write_expected(struct app *app, const struct gen *gen,
     write_number(&output, ",\"unknown\":", generated->unknown);
     write_number(&output, ",\"operations\":", generated->operations);
     iso_output_text(&output, ",\n");
-    if (!iso_generate_is_timeless(gen->generate.level)) {
+    bool is_timeless = iso_generate_is_timeless(&gen->generate);
+    if (!is_timeless) {
         bool si = iso_generate_knows(&gen->generate, ISO_SI),
              ser = iso_generate_knows(&gen->generate, ISO_SER);
         if (si)
@@ -238,7 +246,7 @@ static enum iso_status write_expected(struct app *app, const struct gen *gen,
             write_level(&output, generated, ISO_SER);
         iso_output_text(&output, gen->generate.tables ? "}\n" : ",\n");
     }
-    if (!gen->generate.tables) {
+    if (!gen->generate.tables || is_timeless) {
         write_any_order(&output, gen, generated);
         iso_output_text(&output, "}\n");
     }
@@ -348,11 +356,18 @@ static const struct gen defaults = {.generate = {.sessions = 50,
 static enum iso_status check_effects(struct app *app, const struct gen *gen)
 {
     const struct iso_generate_options *is = &gen->generate, *was = &defaults.generate;
-    const bool rows = is->tables, sites = iso_generate_is_timeless(is->level), publishes = gen->to;
+    const bool rows = is->tables, sites = iso_generate_has_sites(is), publishes = gen->to,
+               mixes = is->workload == ISO_WORKLOAD_MIXED;
     const struct {
         const char *option, *needs;
         bool is_given, has_effect;
     } parts[] = {
+        {"deletes", "--workload mixed", is->delete_share != was->delete_share, mixes},
+        {"ranges", "--workload mixed", is->range_share != was->range_share, mixes},
+        {"conditions", "--workload mixed", is->condition_share != was->condition_share, mixes},
+        {"aggregates", "--workload mixed", is->aggregate_share != was->aggregate_share, mixes},
+        {"bags", "--workload mixed", is->bag_share, mixes},
+        {"reads", "--workload mixed", is->read_share != was->read_share, mixes},
         {"columns", "--tables", is->columns != was->columns, rows},
         {"texts", "--tables", is->texts, rows},
         {"deletes", "--tables", is->delete_share != was->delete_share, rows},
@@ -417,7 +432,7 @@ static enum iso_status check_sites(struct app *app, const struct gen *gen)
 {
     const struct iso_generate_options *generate = &gen->generate;
     const char *name = iso_level_name(generate->level);
-    if (!iso_generate_is_timeless(generate->level))
+    if (!iso_generate_has_sites(generate))
         return ISO_OK;
     if (generate->lists || generate->tables || gen->format == ISO_FORMAT_TIMEKILLER)
         return iso_error_set(
@@ -461,6 +476,9 @@ static enum iso_status check_options(struct app *app, const struct gen *gen,
     if (gen->publish.watermarks && gen->generate.order != ISO_ORDER_COMMIT)
         return iso_error_set(&app->error, ISO_BAD_INPUT,
                              "--watermarks needs --order commit: else they could be wrong");
+    if (gen->publish.watermarks && gen->generate.workload != ISO_WORKLOAD_MIXED)
+        return iso_error_set(&app->error, ISO_BAD_INPUT,
+                             "--watermarks needs timestamps: workloads of ranges have none");
     if (check_effects(app, gen) != ISO_OK || check_rows(app, gen) != ISO_OK ||
         check_sites(app, gen) != ISO_OK)
         return app->error.status;
@@ -512,7 +530,13 @@ static enum iso_status generate_as_asked(struct app *app, void *target,
                                          const struct cli_texts *files)
 {
     struct gen *gen = target;
-    gen->generate.level = levels[gen->store];
+    struct iso_generate_options *generate = &gen->generate;
+    generate->level = levels[gen->store];
+    if (generate->workload != ISO_WORKLOAD_MIXED && !generate->tables)
+        generate->tables = 1;
+    if (generate->workload != ISO_WORKLOAD_MIXED &&
+        generate->operations == defaults.generate.operations)
+        generate->operations = 8;
     enum iso_status status = check_options(app, gen, files);
     return status == ISO_OK ? generate_history(app, gen, files) : status;
 }
@@ -543,6 +567,8 @@ const struct cli_command app_gen = {
         "  isochron gen --level psi --anomaly long-fork -o sites.jsonl\n"
         "      Three replicas that keep parallel snapshot isolation; a long fork shows\n"
         "      that it is not snapshot isolation.\n"
+        "  isochron gen --workload range-b --keys 5k --anomaly phantom -o ranges.jsonl\n"
+        "      Queries of ranges without timestamps; check finds the phantom in any order.\n"
         "  recorder | isochron gen --to kafka:txns -X bootstrap.servers=localhost:9092 -\n"
         "      Publish what a recorder prints, while it runs.\n",
     .options = options,

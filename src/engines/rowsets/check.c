@@ -46,7 +46,8 @@ void rowsets_take_all(struct iso_rowsets *engine, const struct iso_history *hist
 {
     take_but_versions(engine, history);
     for (uint32_t t = 0; t < history->txns.count; t++)
-        if (iso_status_of(history, t) == ISO_COMMITTED && history->txns.flags[t] & ISO_HAS_CTS)
+        if (iso_status_of(history, t) == ISO_COMMITTED &&
+            (engine->is_timeless || history->txns.flags[t] & ISO_HAS_CTS))
             rowsets_take_versions(engine, t);
 }
 

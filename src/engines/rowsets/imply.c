@@ -250,13 +250,21 @@ static void imply(struct implying *implying, uint32_t row, iso_atom parts, uint6
     assert(writer < implying->history->txns.count);
     if (iso_number_map_get(&implying->written, key) == ISO_NUMBER_NONE) {
         iso_number_map_put(&implying->written, key, 0);
-        history_additions_put(&implying->additions,
-                              (struct history_addition){writer, ISO_NONE, key, ISO_WRITE, 1});
+        history_additions_put(&implying->additions, (struct history_addition){.transaction = writer,
+                                                                              .before = ISO_NONE,
+                                                                              .like = ISO_NONE,
+                                                                              .key = key,
+                                                                              .kind = ISO_WRITE,
+                                                                              .value = 1});
     }
     uint32_t header = implying->history->txns.first_op[query->index] + query->operation;
-    history_additions_put(
-        &implying->additions,
-        (struct history_addition){query->index, header, key, ISO_READ, has_seen ? 1 : ISO_ABSENT});
+    history_additions_put(&implying->additions,
+                          (struct history_addition){.transaction = query->index,
+                                                    .before = ISO_NONE,
+                                                    .like = header,
+                                                    .key = key,
+                                                    .kind = ISO_READ,
+                                                    .value = has_seen ? 1 : ISO_ABSENT});
 }
 
 /* Whether the query's transaction wrote the row, before it asked or later. */
@@ -414,11 +422,12 @@ static void imply_of_query(struct implying *implying, struct iso_rowsets *engine
     rowsets_free_query(query);
 }
 
+/* Where all say when they ran nobody seeks an order. */
 static bool is_sought(const struct iso_history *history)
 {
     return iso_history_has_queries(history) && !history->ranges.are_implied &&
-           history->clock != ISO_CLOCK_NONE &&
-           (history->txns.snapshot || history->txns.xid || history->totals.without_sts != ISO_NONE);
+           (history->clock == ISO_CLOCK_NONE || history->txns.snapshot || history->txns.xid ||
+            history->totals.without_sts != ISO_NONE);
 }
 
 /* A transaction that did not say its snapshot has queries of which nothing is taken, and nothing
@@ -432,19 +441,9 @@ static uint32_t count_queries(const struct iso_history *history)
     return count;
 }
 
-void iso_rowsets_imply(struct iso_history *history, const struct iso_rowsets_options *known)
+static void imply_by_snapshots(struct iso_rowsets *engine, struct iso_history *history)
 {
-    assert(history->finished);
-    struct iso_rowsets_options options = *known;
     struct implying implying = {.history = history};
-    if (!is_sought(history))
-        return;
-    options.level = ISO_SI;
-    options.initial_is_known = true;
-    options.scan_limit = history->ranges.limit;
-    options.retention = ISO_ROWSETS_FOREVER;
-    struct iso_rowsets *engine = iso_rowsets_new(&options);
-    rowsets_take_all(engine, history);
     index_commits(&implying);
     implying.left = count_queries(history);
     while (engine->waiting.queue.count)
@@ -453,11 +452,30 @@ void iso_rowsets_imply(struct iso_history *history, const struct iso_rowsets_opt
             (struct rowsets_query *)(uintptr_t)iso_heap_pop(&engine->waiting.queue).value);
     history->ranges.not_implied += implying.left;
     history_add(history, &implying.additions);
-    history->ranges.are_implied = true;
     history_additions_release(&implying.additions);
     iso_number_map_release(&implying.written);
     iso_number_map_release(&implying.by_tid);
     iso_text_release(&implying.key);
     iso_free(implying.moments);
+}
+
+void iso_rowsets_imply(struct iso_history *history, const struct iso_rowsets_options *known)
+{
+    assert(history->finished);
+    struct iso_rowsets_options options = *known;
+    if (!is_sought(history))
+        return;
+    options.level = ISO_SI;
+    options.initial_is_known = true;
+    options.scan_limit = history->ranges.limit;
+    options.retention = ISO_ROWSETS_FOREVER;
+    struct iso_rowsets *engine = iso_rowsets_new(&options);
+    engine->is_timeless = history->clock == ISO_CLOCK_NONE;
+    rowsets_take_all(engine, history);
+    if (engine->is_timeless)
+        imply_any_order(engine, history);
+    else
+        imply_by_snapshots(engine, history);
+    history->ranges.are_implied = true;
     iso_rowsets_free(engine);
 }

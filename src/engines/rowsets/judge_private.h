@@ -127,6 +127,8 @@ static inline uint32_t judge_where_columns(const struct judge *judge)
 
 /* judge_row.c */
 void judge_see(struct judge *judge, uint32_t row, iso_atom parts);
+/* Whether the row lies between the bounds. */
+iso_truth judge_covers(struct judge *judge, uint32_t row, iso_atom parts);
 /* `there` and `cells` in place of the row's. */
 struct judge_outcome judge_decide(struct judge *judge, struct judge_cell there,
                                   const struct judge_cell *cells);
@@ -168,3 +170,7 @@ bool judge_open(struct judge *judge, struct iso_rowsets *engine, struct rowsets_
 void judge_close(struct judge *judge);
 void judge_doubt(struct judge *judge, uint32_t reasons, uint64_t rows);
 void judge_report(struct judge *judge, struct iso_rowsets_finding *finding);
+
+/* imply_any.c */
+/* Takes all queries of an engine that is timeless, and adds what they mean for any order. */
+void imply_any_order(struct iso_rowsets *engine, struct iso_history *history);

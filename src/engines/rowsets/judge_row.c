@@ -123,20 +123,17 @@ static void lay_own_over(struct judge *judge)
     }
 }
 
-/* Whether the row lies between the bounds. */
-static iso_truth covered(struct judge *judge)
+iso_truth judge_covers(struct judge *judge, uint32_t row, iso_atom parts)
 {
     const struct iso_rowsets *engine = judge->engine;
-    const struct judge_row *row = &judge->row;
     char buffer[ISO_ATOM_TEXT_MAX];
     if (!judge->asked.has_bounds)
         return ISO_TRUTH_TRUE;
-    if (judge->asked.of_integers && row->row != ISO_NONE &&
-        engine->store.rows[row->row].is_number) {
-        int64_t number = engine->store.rows[row->row].number;
+    if (judge->asked.of_integers && row != ISO_NONE && engine->store.rows[row].is_number) {
+        int64_t number = engine->store.rows[row].number;
         return iso_truth_of(judge->asked.least <= number && number <= judge->asked.most);
     }
-    return iso_bounds_cover(&judge->asked.bounds, rowsets_text(&engine->atoms, row->parts, buffer),
+    return iso_bounds_cover(&judge->asked.bounds, rowsets_text(&engine->atoms, parts, buffer),
                             &judge->texts.room);
 }
 
@@ -166,7 +163,7 @@ void judge_see(struct judge *judge, uint32_t number, iso_atom parts)
     for (uint32_t s = 0; number == ISO_NONE && s < judge->asked.slot_count; s++)
         cells[s] = default_cell(judge, judge->asked.slots[s].column);
     lay_own_over(judge);
-    row->covered = covered(judge);
+    row->covered = judge_covers(judge, number, parts);
 }
 
 /* ---- as scalars ---- */

@@ -216,11 +216,12 @@ void iso_rowsets_archive(struct iso_archive *archive, struct iso_rowsets *engine
 /* Asserts what must hold of the structures: in sanitized and property builds after each step. */
 void iso_rowsets_validate(const struct iso_rowsets *engine);
 
-/* Adds to a finished history, of which an order of the transactions may be sought (PostgreSQL's
- * snapshots, MariaDB's log), what its queries mean for that order: reads and writes of keys
- * `ROW#?TID`, one for each commit that changed a row in a query's result (imply.c). A history that
- * has them already, or needs none, stays as it is. Of the options only what is known of columns and
- * keys counts. */
+/* Adds to a finished history, of which an order of the transactions may be sought, what its queries
+ * mean for that order, as reads and writes. With snapshots or a log (PostgreSQL, MariaDB) they are
+ * of keys `ROW#?TID`, one for each commit that changed a row in a query's result (imply.c); without
+ * timestamps of keys `ROW#?where CONDITION`, one for each row that met it (imply_any.c). A history
+ * that has them already, or needs none, stays as it is. Of the options only what is known of columns
+ * and keys counts. */
 void iso_rowsets_imply(struct iso_history *finished, const struct iso_rowsets_options *known);
 
 /* Judges all queries of a finished history: commits in order, each judged and forgotten as soon as

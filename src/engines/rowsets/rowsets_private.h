@@ -278,8 +278,20 @@ struct iso_rowsets {
     struct iso_rowsets_stats stats;
     struct iso_text text; /* scratch */
     bool is_closed;       /* tables that it does not have are none of its own */
+    bool is_timeless;     /* nothing says when transactions ran: rowsets_time_of does */
     struct rowsets_condition conditions[ROWSETS_CONDITIONS]; /* by atom; not archived */
 };
+
+/* In place of a commit timestamp: versions are told apart, in no order that means anything. */
+static inline uint64_t rowsets_time_of(uint32_t transaction)
+{
+    return 2 * (uint64_t)transaction + 2;
+}
+
+static inline uint32_t rowsets_transaction_at(uint64_t time)
+{
+    return (uint32_t)(time / 2 - 1);
+}
 
 static inline struct iso_json_text rowsets_text(const struct iso_atoms *atoms, iso_atom atom,
                                                 char buffer[ISO_ATOM_TEXT_MAX])

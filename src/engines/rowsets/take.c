@@ -100,8 +100,14 @@ struct times {
     bool has_sts, has_cts, is_point;
 };
 
-static struct times times_of(const struct iso_history *history, uint32_t transaction)
+static struct times times_of(const struct iso_rowsets *engine, uint32_t transaction)
 {
+    const struct iso_history *history = engine->block.history;
+    if (engine->is_timeless)
+        return (struct times){.sts = rowsets_time_of(transaction) - 1,
+                              .cts = rowsets_time_of(transaction),
+                              .has_sts = true,
+                              .has_cts = true};
     uint8_t flags = history->txns.flags[transaction];
     struct times times = {.has_sts = flags & ISO_HAS_STS, .has_cts = flags & ISO_HAS_CTS};
     times.sts = times.has_sts ? history->txns.sts[transaction] : 0;
@@ -281,7 +287,7 @@ void rowsets_take_versions(struct iso_rowsets *engine, uint32_t transaction)
 {
     assert(transaction < engine->block.history->txns.count);
     const struct iso_history *history = engine->block.history;
-    struct times times = times_of(history, transaction);
+    struct times times = times_of(engine, transaction);
     engine->stats.transactions++;
     if (!times.has_cts || !(history->txns.flags[transaction] & ISO_WRITES))
         return;
@@ -438,7 +444,7 @@ static void take_all(struct iso_rowsets *engine, uint32_t transaction, bool is_k
     const struct iso_history *history = engine->block.history;
     uint32_t end, next = iso_history_sets_of(history, transaction, &end),
                   first = history->txns.first_op[transaction], o = first;
-    struct times times = times_of(history, transaction);
+    struct times times = times_of(engine, transaction);
     bool all = iso_marks_of(history, transaction) & ISO_MARK_CDC_WRITES;
     clear_writes(engine);
     if (all)
@@ -499,7 +505,7 @@ void rowsets_take_unknown(struct iso_rowsets *engine, uint32_t transaction)
     assert(transaction < engine->block.history->txns.count);
     const struct iso_history *history = engine->block.history;
     iso_atom tid = copy_atom(engine, history->txns.tid[transaction]);
-    struct times times = times_of(history, transaction);
+    struct times times = times_of(engine, transaction);
     if (iso_number_map_get(&engine->outcomes.unknown_of, tid) != ISO_NUMBER_NONE)
         return;
     uint32_t number = new_unknown(engine);

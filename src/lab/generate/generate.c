@@ -51,7 +51,7 @@ static void store_init(struct store *store, const struct iso_generate_options *o
     }
     if (options->tables)
         tables_init(&store->tables, options->tables, options->columns, options->keys);
-    if (iso_generate_is_timeless(options->level))
+    if (iso_generate_has_sites(options))
         sites_init(&store->sites, options->sites, options->keys, options->behind,
                    options->level == ISO_PSI);
     store->next_key = options->keys;
@@ -110,7 +110,7 @@ void iso_generate(const struct iso_generate_options *options, iso_generate_sink 
     store_init(&store, options, generated);
     store.open = open;
     outlet_init(&store.outlet, options->order, sink, context);
-    store.outlet.timeless = iso_generate_is_timeless(options->level);
+    store.outlet.timeless = iso_generate_is_timeless(options);
     take_turns(&store, open);
     for (uint32_t session = 0; session < options->sessions; session++) {
         if (open[session])
@@ -169,10 +169,22 @@ static bool breaks(const struct iso_anomaly_script *anomaly, enum iso_level leve
     return false;
 }
 
+/* Rows that come and go are values that repeat, of which the weaker levels know little; of what an
+ * aggregate says nothing follows for an order. */
+static bool is_known_of_rows(const struct iso_generated *generated, enum iso_level level)
+{
+    for (uint32_t i = 0; i < generated->planted_count; i++)
+        if (strstr(generated->planted[i].anomaly->transactions[2].operations, "s1"))
+            return false;
+    return level == ISO_SI || level == ISO_SER;
+}
+
 enum iso_outcome iso_generated_any_order(const struct iso_generate_options *options,
                                          const struct iso_generated *generated,
                                          enum iso_level level)
 {
+    if (options->tables && !is_known_of_rows(generated, level))
+        return ISO_IS_UNDECIDED;
     for (uint32_t i = 0; i < generated->planted_count; i++) {
         if (breaks(generated->planted[i].anomaly, level))
             return ISO_IS_VIOLATED;

@@ -11,9 +11,9 @@
  * At rc a transaction is two statements: the first half of its operations reads at its start, the
  * second at its commit.
  *
- * At psi and cc the store is replicated (sites.h), and transactions have no timestamps: what is
- * known of such a history, and of any other, is at which levels some order explains it
- * (iso_generated_any_order).
+ * At psi and cc the store is replicated (sites.h), and transactions have no timestamps, nor have they
+ * in workloads of ranges: what is known of such a history, and of any other, is at which levels some
+ * order explains it (iso_generated_any_order).
  *
  * Anomalies are planted as small scripts of transactions on keys and sessions of their own, so that
  * each adds exactly the findings that its script names, at both levels (anomaly.h).
@@ -43,7 +43,18 @@
  * order. */
 enum iso_generate_order { ISO_ORDER_COMMIT, ISO_ORDER_START, ISO_ORDER_RANDOM };
 
+/* Which transactions there are. RANGE_: each does one thing to rows of a table, and nobody has
+ * timestamps: queries of a range of keys, insertions, deletions, reads and updates of a row. B: a
+ * fifth each; RQH: half of them queries; IDH: 35 of 100 insertions, as many deletions. */
+enum iso_workload {
+    ISO_WORKLOAD_MIXED,
+    ISO_WORKLOAD_RANGE_B,
+    ISO_WORKLOAD_RANGE_RQH,
+    ISO_WORKLOAD_RANGE_IDH
+};
+
 struct iso_generate_options {
+    enum iso_workload workload;
     uint32_t sessions, transactions, operations,
         keys; /* each at least 1; planted ones come on top */
     uint64_t read_share, aborted_share, unknown_share; /* parts of 2^32 */
@@ -96,10 +107,15 @@ void iso_generated_release(struct iso_generated *generated);
 enum { ISO_TABLE_NAME = 24 };
 void iso_generated_table(char name[ISO_TABLE_NAME], bool is_planted, uint64_t number);
 
-/* At psi and cc: nobody has timestamps. */
-static inline bool iso_generate_is_timeless(enum iso_level level)
+/* At psi and cc. */
+static inline bool iso_generate_has_sites(const struct iso_generate_options *options)
 {
-    return level == ISO_PSI || level == ISO_CC;
+    return options->level == ISO_PSI || options->level == ISO_CC;
+}
+
+static inline bool iso_generate_is_timeless(const struct iso_generate_options *options)
+{
+    return iso_generate_has_sites(options) || options->workload != ISO_WORKLOAD_MIXED;
 }
 
 /* What a checker must say of all orders, at a level of black-box judging: ISO_HOLDS if the store

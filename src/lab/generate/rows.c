@@ -95,21 +95,82 @@ static void choose_read(struct store *store, struct transaction *transaction)
         choose_query(store, step, lot, step->key);
 }
 
+/* ---- workloads of ranges ---- */
+
+enum range_kind { RANGE_QUERY, RANGE_INSERT, RANGE_DELETE, RANGE_READ, RANGE_UPDATE };
+
+static enum range_kind draw_kind(struct store *store)
+{
+    static const uint8_t shares[][3] = {[ISO_WORKLOAD_RANGE_B] = {20, 20, 20},
+                                        [ISO_WORKLOAD_RANGE_RQH] = {50, 12, 12},
+                                        [ISO_WORKLOAD_RANGE_IDH] = {10, 35, 35}};
+    const uint8_t *share = shares[store->options->workload];
+    uint32_t lot = (uint32_t)iso_rng_below(&store->rng, 100), kind = RANGE_QUERY;
+    for (; kind < RANGE_READ && lot >= share[kind]; kind++)
+        lot -= share[kind];
+    return kind < RANGE_READ ? (enum range_kind)kind : RANGE_READ + lot % 2;
+}
+
+/* A row that nobody else writes, and that is there if `is_there`. */
+static bool choose_row(struct store *store, uint32_t tid, bool is_there, uint32_t *at)
+{
+    struct tables *tables = &store->tables;
+    enum { TRIES = 16 };
+    for (int i = 0; i < TRIES && store_choose_written(store, tid, at); i++) {
+        uint32_t number = row_number(tables, *at % tables->count, *at / tables->count + 1);
+        if (row_see(tables, number, NEVER).is_there == is_there)
+            return true;
+    }
+    return false;
+}
+
+/* Where no row is found for it, one is read. */
+static void choose_of_kind(struct store *store, struct transaction *transaction,
+                           enum range_kind kind)
+{
+    uint32_t at, tables = store->tables.count;
+    bool writes = kind != RANGE_QUERY && kind != RANGE_READ &&
+                  choose_row(store, transaction->tid, kind != RANGE_INSERT, &at);
+    if (!writes)
+        at = iso_draw_key(&store->draw, &store->rng);
+    struct row_step *step = transaction_step(transaction,
+                                             writes                ? STEP_WRITE
+                                             : kind == RANGE_QUERY ? STEP_QUERY
+                                                                   : STEP_READ,
+                                             at % tables);
+    step->texts = store->options->texts;
+    step->key = at / tables + 1;
+    step->deletes = kind == RANGE_DELETE;
+    step->columns = choose_columns(store);
+    if (kind == RANGE_QUERY)
+        choose_range(store, step, step->key);
+}
+
+static void choose_mixed(struct store *store, struct transaction *transaction)
+{
+    const struct iso_generate_options *options = store->options;
+    uint32_t at;
+    if (iso_rng_chance(&store->rng, options->read_share) ||
+        !store_choose_written(store, transaction->tid, &at)) {
+        choose_read(store, transaction);
+        return;
+    }
+    struct row_step *step = transaction_step(transaction, STEP_WRITE, at % store->tables.count);
+    step->key = at / store->tables.count + 1;
+    step->texts = options->texts;
+    step->deletes = iso_rng_chance(&store->rng, options->delete_share);
+}
+
 void rows_choose(struct store *store, struct transaction *transaction)
 {
     const struct iso_generate_options *options = store->options;
-    for (uint32_t i = 0; i < options->operations; i++) {
-        uint32_t at;
-        if (iso_rng_chance(&store->rng, options->read_share) ||
-            !store_choose_written(store, transaction->tid, &at)) {
-            choose_read(store, transaction);
-            continue;
-        }
-        struct row_step *step = transaction_step(transaction, STEP_WRITE, at % store->tables.count);
-        step->key = at / store->tables.count + 1;
-        step->texts = options->texts;
-        step->deletes = iso_rng_chance(&store->rng, options->delete_share);
-    }
+    bool is_mixed = options->workload == ISO_WORKLOAD_MIXED;
+    enum range_kind kind = is_mixed ? RANGE_QUERY : draw_kind(store);
+    for (uint32_t i = 0; i < options->operations; i++)
+        if (is_mixed)
+            choose_mixed(store, transaction);
+        else
+            choose_of_kind(store, transaction, kind);
 }
 
 /* ---- seeing ---- */

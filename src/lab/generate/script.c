@@ -80,6 +80,10 @@ static void add_row(const struct play *play, struct transaction *transaction, co
     step->is_there = version != 0;
     step->key = key + 1;
     step->columns = text[0] == 'u' ? C2 : text[0] == 'v' ? C1 : C1 | C2;
+    if (text[0] == 'd') {
+        step->kind = STEP_DELETE;
+        step->columns = 0;
+    }
     step->first = transaction->element_count;
     if (step->columns & C1)
         transaction_element(transaction, reads ? 1 : version);
@@ -124,9 +128,10 @@ static void expect(struct store *store, const struct iso_anomaly_script *anomaly
             const struct iso_script_finding *finding = &anomaly->findings[level][i];
             generated->levels[level].counts[finding->axiom] += finding->used;
             generated->levels[level].of_queries += finding->of_query;
-            /* the cell in c2 of a row that is not there */
+            /* the cell in c2 of a row that was never there */
             generated->levels[level].reads_unjudged +=
-                finding->kind == ISO_EXTRA_ROW && !finding->of_query;
+                finding->kind == ISO_EXTRA_ROW && !finding->of_query &&
+                !strstr(anomaly->transactions[1].operations, "d");
         }
     }
     ISO_PUSH(generated->planted, generated->planted_count, generated->planted_capacity,

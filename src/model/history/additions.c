@@ -19,7 +19,14 @@ void history_additions_release(struct history_additions *additions)
     *additions = (struct history_additions){0};
 }
 
-ISO_ORDER_BY_TWO(compare, struct history_addition, transaction, key)
+static int compare(const void *left, const void *right)
+{
+    const struct history_addition *one = left, *other = right;
+    if (one->transaction != other->transaction)
+        return ISO_ORDER(one->transaction, other->transaction);
+    return one->before != other->before ? ISO_ORDER(one->before, other->before)
+                                        : ISO_ORDER(one->key, other->key);
+}
 
 static void copy(struct iso_history *history, uint32_t to, uint32_t from)
 {
@@ -40,6 +47,26 @@ static void put(struct iso_history *history, uint32_t to, const struct history_a
         history->ops.ots[to] = ots;
 }
 
+/* Sets stand behind what was put in front of them. `additions` are in their order. */
+static void move_sets(struct iso_history *history, const struct history_additions *additions)
+{
+    uint32_t next = 0, moved = 0;
+    for (uint32_t i = 0; i < history->ranges.count; i++) {
+        struct iso_range *set = &history->ranges.list[i];
+        if (!i || set[-1].transaction != set->transaction)
+            moved = 0;
+        uint32_t at = history->txns.first_op[set->transaction] + set->first;
+        for (; next < additions->count; next++) {
+            const struct history_addition *addition = &additions->list[next];
+            if (addition->transaction > set->transaction ||
+                (addition->transaction == set->transaction && addition->before > at))
+                break;
+            moved += addition->transaction == set->transaction;
+        }
+        set->first += moved;
+    }
+}
+
 /* From the last transaction to the first, since operations move up. Moments are looked up before
  * what has them moves. */
 void history_add(struct iso_history *history, struct history_additions *additions)
@@ -49,6 +76,7 @@ void history_add(struct iso_history *history, struct history_additions *addition
     if (!left)
         return;
     qsort(additions->list, left, sizeof *additions->list, compare);
+    move_sets(history, additions);
     iso_history_reserve_operations(history, left);
     for (uint32_t t = history->txns.count; t-- > 0 && left;) {
         uint32_t first = history->txns.first_op[t], o = history->txns.first_op[t + 1];
@@ -57,9 +85,13 @@ void history_add(struct iso_history *history, struct history_additions *addition
             const struct history_addition *addition = &additions->list[left - 1];
             uint8_t moment =
                 addition->like == ISO_NONE ? 0 : history->ops.kind[addition->like] & ~ISO_KIND_MASK;
-            put(history, --end, addition, moment,
-                addition->like == ISO_NONE || !history->ops.ots ? 0
-                                                                : history->ops.ots[addition->like]);
+            uint64_t ots = addition->like == ISO_NONE || !history->ops.ots
+                               ? 0
+                               : history->ops.ots[addition->like];
+            assert(addition->like == ISO_NONE || addition->before == ISO_NONE);
+            while (addition->before != ISO_NONE && o > addition->before)
+                copy(history, --end, --o);
+            put(history, --end, addition, moment, ots);
             history->keys.use[addition->key] |= ISO_KEY_SCALAR;
         }
         while (o > first)

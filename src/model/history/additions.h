@@ -6,6 +6,7 @@
 
 struct history_addition {
     uint32_t transaction;
+    uint32_t before; /* the operation in front of which it goes; ISO_NONE: behind all of them */
     /* an operation of it, whose moment the new one has; ISO_NONE: the transaction's */
     uint32_t like;
     uint32_t key;
@@ -21,6 +22,5 @@ struct history_additions {
 void history_additions_put(struct history_additions *additions, struct history_addition addition);
 void history_additions_release(struct history_additions *additions);
 
-/* Puts them behind the operations of their transactions, in the order in which they were put. Their
- * keys are registers. */
+/* Puts them into their transactions. Their keys are registers. */
 void history_add(struct iso_history *finished, struct history_additions *additions);

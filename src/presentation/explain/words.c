@@ -67,11 +67,31 @@ bool explain_is_cell(struct iso_json_text key)
     return split(key, &row, &column);
 }
 
+/* Keys that stand for what rows are to queries' results (rowsets/imply.c, imply_any.c). */
+static bool put_implied(struct iso_text *text, struct iso_json_text row,
+                        struct iso_json_text column)
+{
+    static const char where[] = "?where ";
+    size_t length = sizeof where - 1;
+    bool has_condition = column.length > length && !memcmp(column.at, where, length);
+    if (*column.at != '?')
+        return false;
+    iso_text_put(text, has_condition ? "whether row " : "whether queries find row ");
+    argue_put_text(text, row.at, row.length);
+    if (has_condition) {
+        iso_text_put(text, " meets ");
+        argue_put_text(text, column.at + length, column.length - length);
+    }
+    return true;
+}
+
 void explain_put_key(struct iso_text *text, struct iso_json_text key)
 {
     struct iso_json_text row, column;
     struct iso_text name = {0};
     bool is_cell = split(key, &row, &column);
+    if (is_cell && put_implied(text, row, column))
+        return;
     iso_text_put(text, is_cell ? "column " : "key ");
     if (is_cell) {
         iso_cell_key_decode(&name, column);

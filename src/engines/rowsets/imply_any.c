@@ -1,0 +1,289 @@
+/* What queries say of the order of transactions where nothing says when they ran.
+ *
+ * For each row that has met a condition after some commit there is a key of its own,
+ * `ROW#?where CONDITION`: whoever leaves the row so that it meets the condition writes it, and whoever
+ * leaves it so that it does not, or deletes it, deletes that key. A query reads it as written of the
+ * rows that it returned, and as absent of the others, whichever commit made it so. (Where there is no
+ * condition each row meets it that is there.)
+ *
+ * So what a commit leaves has to follow from the commit alone: it writes all columns of the
+ * condition, or none. Where it writes some of them, of rows that a transaction of unknown outcome
+ * wrote, of rows that the query's own transaction wrote before, of aggregates and of rows without
+ * keys nothing is implied, and the query is counted.
+ */
+#include <assert.h>
+
+#include "base/order.h"
+#include "history/additions.h"
+#include "rowsets/judge_private.h"
+
+enum { MOST_ADDED = 1u << 27 };
+
+/* A row beside a condition; keys are numbers of the history. */
+enum { ROW_NEVER_MEETS = ISO_NONE - 1, ROW_IS_UNSURE = ISO_NONE - 2 };
+
+struct implying {
+    struct judge judge; /* the first member: rows are visited with it */
+    struct iso_history *history;
+    struct history_additions additions;
+    struct iso_number_map keys;     /* by row and condition */
+    struct iso_number_map returned; /* by the query at hand */
+    uint64_t *moments;              /* of a row's versions */
+    uint32_t moment_count, moment_capacity;
+    struct iso_text text;
+    bool is_unsure; /* of the query at hand: not all that it means is known */
+};
+
+/* `before`: an operation of the transaction, or ISO_NONE. */
+static void put(struct implying *implying, uint32_t transaction, uint32_t before, uint32_t key,
+                enum iso_operation_kind kind, iso_atom value)
+{
+    implying->is_unsure |= implying->additions.count >= MOST_ADDED;
+    if (implying->additions.count < MOST_ADDED)
+        history_additions_put(&implying->additions,
+                              (struct history_addition){.transaction = transaction,
+                                                        .before = before,
+                                                        .like = ISO_NONE,
+                                                        .key = key,
+                                                        .kind = kind,
+                                                        .value = value});
+}
+
+/* ---- what a commit leaves ---- */
+
+static const struct rowsets_version *version_at(const struct iso_rowsets *engine,
+                                                const struct rowsets_cell *cell, uint64_t cts)
+{
+    const struct rowsets_version *version =
+        cell ? rowsets_version_at(engine, cell, cts + 1, ISO_ABSENT) : NULL;
+    return version && version->cts == cts ? version : NULL;
+}
+
+/* Columns of the condition that the commit wrote in the row, of how many. */
+static uint32_t count_written(const struct judge *judge, uint32_t row, uint64_t cts, uint32_t *all)
+{
+    uint32_t written = 0;
+    *all = 0;
+    for (uint32_t s = 0; s < judge_where_columns(judge); s++) {
+        const struct judge_slot *slot = &judge->asked.slots[s];
+        if (slot->column == ISO_NONE && slot->part != ISO_NONE)
+            continue;
+        ++*all;
+        written +=
+            slot->column != ISO_NONE &&
+            version_at(judge->engine, rowsets_find_cell(judge->engine, row, slot->column), cts);
+    }
+    return written;
+}
+
+enum left { LEFT_AS_IT_WAS, LEFT_MEETING, LEFT_OTHERWISE, LEFT_UNSURE };
+
+static enum left meets_at(struct judge *judge, uint32_t row, iso_atom parts, uint64_t bound)
+{
+    judge->query->bound = bound;
+    judge_see(judge, row, parts);
+    struct judge_outcome outcome = judge_decide(judge, judge->row.there, judge->row.cells);
+    if (outcome.there == ISO_TRUTH_FALSE || outcome.matches == ISO_TRUTH_FALSE)
+        return LEFT_OTHERWISE;
+    return outcome.there == ISO_TRUTH_TRUE && outcome.matches == ISO_TRUTH_TRUE ? LEFT_MEETING
+                                                                                : LEFT_UNSURE;
+}
+
+static enum left left_by(struct judge *judge, uint32_t row, iso_atom parts, uint64_t cts)
+{
+    uint32_t all, written = count_written(judge, row, cts, &all);
+    const struct rowsets_version *own =
+        version_at(judge->engine, rowsets_find_cell(judge->engine, row, 0), cts);
+    if (own && own->value == ISO_ABSENT)
+        return LEFT_OTHERWISE;
+    if (!own && !written)
+        return LEFT_AS_IT_WAS;
+    if (all && !written)
+        return LEFT_AS_IT_WAS;
+    return written == all && own ? meets_at(judge, row, parts, cts + 1) : LEFT_UNSURE;
+}
+
+/* ---- a row beside a condition ---- */
+
+static void collect_moments(struct implying *implying, uint32_t row)
+{
+    const struct rowsets_store *store = &implying->judge.engine->store;
+    uint32_t kept = 0;
+    implying->moment_count = 0;
+    for (uint32_t c = store->rows[row].cells; c != ISO_NONE; c = store->cells[c].next)
+        for (uint32_t v = 0; v < store->cells[c].count; v++)
+            ISO_PUSH(implying->moments, implying->moment_count, implying->moment_capacity,
+                     store->versions[store->cells[c].first + v].cts);
+    if (implying->moment_count)
+        qsort(implying->moments, implying->moment_count, sizeof *implying->moments, iso_order_u64);
+    for (uint32_t i = 0; i < implying->moment_count; i++)
+        if (!kept || implying->moments[kept - 1] != implying->moments[i])
+            implying->moments[kept++] = implying->moments[i];
+    implying->moment_count = kept;
+}
+
+static uint32_t key_of_row(struct implying *implying, iso_atom parts)
+{
+    const struct iso_atoms *atoms = &implying->judge.engine->atoms;
+    struct judge *judge = &implying->judge;
+    char buffer[ISO_ATOM_TEXT_MAX];
+    struct iso_json_text table = rowsets_text(atoms, judge->query->table, buffer);
+    implying->text.used = 0;
+    iso_text_put_bytes(&implying->text, table.at, table.length);
+    iso_text_put(&implying->text, "/");
+    struct iso_json_text row = rowsets_text(atoms, parts, buffer);
+    iso_text_put_bytes(&implying->text, row.at, row.length);
+    struct iso_json_text where = rowsets_text(atoms, judge->query->where, buffer);
+    iso_text_put(&implying->text, where.length ? "#?where " : "#?");
+    iso_text_put_bytes(&implying->text, where.at, where.length);
+    return iso_history_key(
+        implying->history,
+        iso_atoms_text(&implying->history->atoms, implying->text.bytes, implying->text.used));
+}
+
+/* Puts what commits write to the row's key, if one of them leaves it so that it meets the
+ * condition. A row in which nobody wrote the condition's columns has defaults that nobody knows. */
+static uint32_t put_writes(struct implying *implying, uint32_t row, iso_atom parts)
+{
+    struct judge *judge = &implying->judge;
+    bool meets = false, is_known = false;
+    uint32_t before = implying->additions.count, key;
+    if (judge->engine->store.rows[row].candidates != ISO_NONE ||
+        meets_at(judge, row, parts, 1) != LEFT_OTHERWISE)
+        return ROW_IS_UNSURE;
+    collect_moments(implying, row);
+    key = key_of_row(implying, parts);
+    for (uint32_t i = 0; i < implying->moment_count; i++) {
+        enum left left = left_by(judge, row, parts, implying->moments[i]);
+        if (left == LEFT_UNSURE) {
+            implying->additions.count = before;
+            return ROW_IS_UNSURE;
+        }
+        meets |= left == LEFT_MEETING;
+        is_known |= left != LEFT_AS_IT_WAS;
+        if (left != LEFT_AS_IT_WAS)
+            put(implying, rowsets_transaction_at(implying->moments[i]), ISO_NONE, key,
+                left == LEFT_MEETING ? ISO_WRITE : ISO_DELETE,
+                left == LEFT_MEETING ? 1 : ISO_ABSENT);
+    }
+    if (!meets)
+        implying->additions.count = before;
+    return meets ? key : is_known ? ROW_NEVER_MEETS : ROW_IS_UNSURE;
+}
+
+/* As nobody's own writes lie over it. */
+static uint32_t key_beside(struct implying *implying, uint32_t row, iso_atom parts)
+{
+    struct rowsets_query *query = implying->judge.query, asked = *query;
+    uint64_t pair = iso_number_pair(row, query->where);
+    uint32_t key;
+    key = iso_number_map_get(&implying->keys, pair);
+    if (key != ISO_NUMBER_NONE)
+        return key;
+    query->own_count = 0;
+    query->tid = ISO_ABSENT;
+    key = put_writes(implying, row, parts);
+    query->own_count = asked.own_count;
+    query->tid = asked.tid;
+    iso_number_map_put(&implying->keys, pair, key);
+    return key;
+}
+
+/* ---- what a query reads ---- */
+
+enum own { NOT_OWN, OWN_IS_OUT, OWN_IS_UNSURE };
+
+/* The transaction's own writes of the row before the query hide those of others if they say alone
+ * that the query must not return it. */
+static enum own own_of(struct judge *judge, uint32_t row, iso_atom parts)
+{
+    const struct rowsets_query *query = judge->query;
+    bool is_own = false, writes_row = false;
+    for (uint32_t i = 0; i < query->own_count; i++) {
+        bool is_this = query->owns[i].parts == parts;
+        is_own |= is_this;
+        writes_row |= is_this && !query->owns[i].column;
+    }
+    if (!is_own)
+        return NOT_OWN;
+    bool is_out = writes_row && meets_at(judge, row, parts, 1) == LEFT_OTHERWISE;
+    return is_out ? OWN_IS_OUT : OWN_IS_UNSURE;
+}
+
+/* Reads go in front of the query's own: whether rows were found is read before what is in them. */
+static uint32_t header_of(const struct implying *implying)
+{
+    const struct rowsets_query *query = implying->judge.query;
+    return implying->history->txns.first_op[query->index] + query->operation;
+}
+
+static void read_row(struct implying *implying, uint32_t row, iso_atom parts, bool is_returned)
+{
+    struct judge *judge = &implying->judge;
+    iso_truth covered = judge_covers(judge, row, parts);
+    enum own own = own_of(judge, row, parts);
+    if (iso_truth_outcomes(covered) == ISO_TRUTH_FALSE && !is_returned)
+        return;
+    if (own == OWN_IS_OUT && !is_returned)
+        return;
+    bool is_known = own == NOT_OWN && iso_truth_outcomes(covered) == ISO_TRUTH_TRUE;
+    uint32_t key = is_known ? key_beside(implying, row, parts) : ROW_IS_UNSURE;
+    if (key == ROW_NEVER_MEETS && is_returned)
+        key = key_of_row(implying, parts);
+    implying->is_unsure |= key == ROW_IS_UNSURE;
+    if (key < ROW_IS_UNSURE)
+        put(implying, judge->query->index, header_of(implying), key, ISO_READ,
+            is_returned ? 1 : ISO_ABSENT);
+}
+
+static void read_other(struct judge *judge, uint32_t row, iso_atom parts)
+{
+    struct implying *implying = (struct implying *)judge;
+    if (iso_number_map_get(&implying->returned, parts) == ISO_NUMBER_NONE)
+        read_row(implying, row, parts, false);
+}
+
+/* Rows that were returned are read by their own keys; what is left of them is the condition. */
+static void read_returned(struct implying *implying)
+{
+    const struct rowsets_query *query = implying->judge.query;
+    for (uint32_t i = 0; i < query->row_count; i++) {
+        uint32_t row =
+            rowsets_find_row(implying->judge.engine, implying->judge.table, query->rows[i]);
+        iso_number_map_put(&implying->returned, query->rows[i], 0);
+        if (query->where != ISO_ABSENT && row != ISO_NONE)
+            read_row(implying, row, query->rows[i], true);
+    }
+}
+
+static void imply_of_query(struct implying *implying, struct iso_rowsets *engine,
+                           struct rowsets_query *query)
+{
+    struct judge *judge = &implying->judge;
+    implying->is_unsure = !judge_open(judge, engine, query) || query->returned != ISO_ABSENT;
+    if (!implying->is_unsure) {
+        read_returned(implying);
+        judge_choose_access(judge);
+        if (!query->is_partial)
+            judge_visit_matches(judge, read_other);
+        iso_number_map_clear(&implying->returned);
+    }
+    implying->history->ranges.not_implied += implying->is_unsure && !query->is_partial;
+    judge_close(judge);
+    rowsets_free_query(query);
+}
+
+void imply_any_order(struct iso_rowsets *engine, struct iso_history *history)
+{
+    struct implying implying = {.history = history};
+    while (engine->waiting.queue.count)
+        imply_of_query(
+            &implying, engine,
+            (struct rowsets_query *)(uintptr_t)iso_heap_pop(&engine->waiting.queue).value);
+    history_add(history, &implying.additions);
+    history_additions_release(&implying.additions);
+    iso_number_map_release(&implying.keys);
+    iso_number_map_release(&implying.returned);
+    iso_text_release(&implying.text);
+    iso_free(implying.moments);
+}

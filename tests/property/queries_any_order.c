@@ -1,0 +1,541 @@
+/* Queries without timestamps (rowsets/imply_any.c) against all orders tried one by one. Random small
+ * histories of a table, at ser and at si, as a store gives them or with a changed answer. Whatever
+ * is said, verify confirms.
+ *
+ * An update of a row that is not there does not happen; the history does not say which writes are
+ * inserts, though. So orders are tried in two ways: *strictly* no such update fits, which has to
+ * find no order either where a history is said to be violated; *loosely* it makes a row of whose
+ * other columns nothing is known, which has to find one where a history is said to hold.
+ *
+ * queries_any_order [--histories N] [--seed S]
+ */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/text.h"
+#include "judge/judge.h"
+#include "native/native.h"
+#include "tests/support/arguments.h"
+#include "tests/support/random.h"
+#include "tests/support/test.h"
+#include "verify/verify.h"
+
+enum { TRANSACTIONS = 5, OPERATIONS = 3, ROWS = 3, COLUMNS = 2, VALUES = 3, NOT_KNOWN = -1 };
+
+enum kind { PUT, DELETE, READ, QUERY };
+
+struct row {
+    bool is_there;
+    int cells[COLUMNS];
+};
+
+/* `a = v`, `a < v`, ..., both of them, or nothing. */
+struct condition {
+    enum { ANY, EQUAL, LESS, UNEQUAL } of[COLUMNS];
+    int value[COLUMNS];
+};
+
+struct operation {
+    enum kind kind;
+    int row, from, to;     /* from, to: of a query */
+    bool writes[COLUMNS];  /* of PUT */
+    struct row read[ROWS]; /* what was found; of PUT the first: what is written */
+    struct condition where;
+};
+
+struct transaction {
+    struct operation operations[OPERATIONS];
+    int count, session;
+};
+
+struct story {
+    struct transaction list[TRANSACTIONS];
+    int count;
+    bool is_serial;
+};
+
+/* ---- a store ---- */
+
+static bool writes(const struct operation *operation)
+{
+    return operation->kind == PUT || operation->kind == DELETE;
+}
+
+/* False: it is an update of a row that is not there, and may not be. */
+static bool apply(const struct operation *operation, struct row *rows, bool is_strict)
+{
+    struct row *row = &rows[operation->row];
+    bool all = operation->kind == PUT;
+    if (operation->kind == DELETE) {
+        bool was_there = row->is_there;
+        row->is_there = false;
+        return was_there || !is_strict;
+    }
+    for (int c = 0; c < COLUMNS; c++)
+        all &= operation->writes[c];
+    if (!row->is_there && !all && is_strict)
+        return false;
+    for (int c = 0; c < COLUMNS; c++)
+        row->cells[c] = operation->writes[c] ? operation->read[0].cells[c]
+                        : row->is_there      ? row->cells[c]
+                                             : NOT_KNOWN;
+    row->is_there = true;
+    return true;
+}
+
+/* 1: it meets the condition, 0: it does not, NOT_KNOWN. */
+static int meets(const struct condition *where, const struct row *row)
+{
+    bool is_known = true;
+    if (!row->is_there)
+        return 0;
+    for (int c = 0; c < COLUMNS; c++) {
+        int cell = row->cells[c], value = where->value[c];
+        bool fits = where->of[c] == EQUAL  ? cell == value
+                    : where->of[c] == LESS ? cell < value
+                                           : cell != value;
+        if (where->of[c] == ANY)
+            continue;
+        if (cell != NOT_KNOWN && !fits)
+            return 0;
+        is_known &= cell != NOT_KNOWN;
+    }
+    return is_known ? 1 : NOT_KNOWN;
+}
+
+static bool same_cells(const struct row *row, const struct row *read)
+{
+    for (int c = 0; c < COLUMNS; c++)
+        if (row->cells[c] != NOT_KNOWN && row->cells[c] != read->cells[c])
+            return false;
+    return true;
+}
+
+static bool finds(const struct operation *operation, const struct row *rows)
+{
+    if (operation->kind == READ)
+        return rows[operation->row].is_there == operation->read[0].is_there &&
+               (!operation->read[0].is_there ||
+                same_cells(&rows[operation->row], &operation->read[0]));
+    for (int r = operation->from; r <= operation->to; r++) {
+        int met = meets(&operation->where, &rows[r]);
+        bool is_returned = operation->read[r].is_there;
+        if (is_returned && (!rows[r].is_there || !same_cells(&rows[r], &operation->read[r])))
+            return false;
+        if (met != NOT_KNOWN && met != is_returned)
+            return false;
+    }
+    return true;
+}
+
+static void find(struct operation *operation, const struct row *rows)
+{
+    if (operation->kind == READ)
+        operation->read[0] = rows[operation->row];
+    for (int r = 0; operation->kind == QUERY && r < ROWS; r++) {
+        operation->read[r] = rows[r];
+        operation->read[r].is_there =
+            r >= operation->from && r <= operation->to && meets(&operation->where, &rows[r]) == 1;
+    }
+}
+
+/* ---- all orders ---- */
+
+struct trial {
+    const struct story *story;
+    bool is_strict;
+    struct row rows[ROWS];
+    int changed[ROWS]; /* when it was committed last */
+    int steps;
+    enum { TO_COME, OPEN, DONE } state[TRANSACTIONS];
+    int began[TRANSACTIONS];
+};
+
+static bool fits(const struct trial *trial, int t)
+{
+    const struct transaction *it = &trial->story->list[t];
+    struct row rows[ROWS];
+    memcpy(rows, trial->rows, sizeof rows);
+    for (int o = 0; o < it->count; o++)
+        if (writes(&it->operations[o]) ? !apply(&it->operations[o], rows, trial->is_strict)
+                                       : !finds(&it->operations[o], rows))
+            return false;
+    return true;
+}
+
+static bool commit(struct trial *trial, int t)
+{
+    const struct transaction *it = &trial->story->list[t];
+    struct row rows[ROWS];
+    memcpy(rows, trial->rows, sizeof rows);
+    for (int o = 0; o < it->count; o++)
+        if (writes(&it->operations[o]) && trial->changed[it->operations[o].row] > trial->began[t])
+            return false;
+    for (int o = 0; o < it->count; o++)
+        if (writes(&it->operations[o])) {
+            apply(&it->operations[o], rows, false);
+            trial->changed[it->operations[o].row] = trial->steps + 1;
+        }
+    memcpy(trial->rows, rows, sizeof rows);
+    trial->steps++;
+    trial->state[t] = DONE;
+    return true;
+}
+
+static bool begin(struct trial *trial, int t)
+{
+    for (int other = 0; other < t; other++)
+        if (trial->story->list[other].session == trial->story->list[t].session &&
+            trial->state[other] != DONE)
+            return false;
+    trial->began[t] = ++trial->steps;
+    trial->state[t] = OPEN;
+    return fits(trial, t);
+}
+
+static bool some_order(const struct trial *trial)
+{
+    bool is_done = true;
+    for (int t = 0; t < trial->story->count; t++) {
+        struct trial next = *trial;
+        is_done &= trial->state[t] == DONE;
+        if (trial->state[t] == DONE)
+            continue;
+        bool goes_on = trial->state[t] == OPEN
+                           ? commit(&next, t)
+                           : begin(&next, t) && (!trial->story->is_serial || commit(&next, t));
+        if (goes_on && some_order(&next))
+            return true;
+    }
+    return is_done;
+}
+
+static bool has_order(const struct story *story, bool is_strict)
+{
+    struct trial trial = {.story = story, .is_strict = is_strict};
+    return some_order(&trial);
+}
+
+/* ---- random histories ---- */
+
+static void draw_condition(struct random *random, struct condition *where)
+{
+    for (int c = 0; c < COLUMNS; c++) {
+        where->of[c] = random_percent(random, 45) ? 1 + random_below(random, 3) : ANY;
+        where->value[c] = (int)random_below(random, VALUES);
+    }
+}
+
+static void draw_operation(struct random *random, struct operation *operation,
+                           const struct row *rows)
+{
+    operation->row = (int)random_below(random, ROWS);
+    bool is_there = rows[operation->row].is_there;
+    operation->kind = random_percent(random, 55)               ? QUERY
+                      : random_percent(random, 15)             ? READ
+                      : is_there && random_percent(random, 30) ? DELETE
+                                                               : PUT;
+    operation->from = (int)random_below(random, ROWS);
+    operation->to = operation->from + (int)random_below(random, (uint32_t)(ROWS - operation->from));
+    draw_condition(random, &operation->where);
+    if (random_percent(random, 60)) {
+        operation->from = 0;
+        operation->to = ROWS - 1;
+    }
+    uint32_t both = !is_there || random_percent(random, 40) ? 3 : 1 + random_below(random, 2);
+    for (int c = 0; c < COLUMNS; c++) {
+        operation->writes[c] = both >> c & 1;
+        if (operation->kind == PUT)
+            operation->read[0].cells[c] = (int)random_below(random, VALUES);
+    }
+}
+
+/* Begins it, with all that it does. */
+static void draw_transaction(struct random *random, struct transaction *it, const struct row *now)
+{
+    struct row rows[ROWS];
+    memcpy(rows, now, sizeof rows);
+    it->count = 1 + (int)random_below(random, OPERATIONS);
+    it->session = (int)random_below(random, 3);
+    for (int o = 0; o < it->count; o++) {
+        draw_operation(random, &it->operations[o], rows);
+        if (writes(&it->operations[o]))
+            apply(&it->operations[o], rows, false);
+        else
+            find(&it->operations[o], rows);
+    }
+}
+
+/* Two transactions at read committed: each operation of the first sees what the second one had
+ * committed before it. False: an update found no row any more. */
+static bool draw_read_committed(struct random *random, struct story *story)
+{
+    struct trial store = {.story = story};
+    *story = (struct story){.count = 3};
+    draw_transaction(random, &story->list[0], store.rows);
+    commit(&store, 0);
+    struct transaction *open = &story->list[1];
+    struct row own[ROWS];
+    draw_transaction(random, open, store.rows);
+    draw_transaction(random, &story->list[2], store.rows);
+    for (int t = 0; t < story->count; t++)
+        story->list[t].session = t;
+    uint32_t behind = random_below(random, (uint32_t)open->count + 1);
+    for (int o = 0; o < open->count; o++) {
+        memcpy(own, store.rows, sizeof own);
+        if ((uint32_t)o >= behind) {
+            store.began[2] = store.steps;
+            for (int w = 0; w < story->list[2].count; w++)
+                if (writes(&story->list[2].operations[w]) &&
+                    !apply(&story->list[2].operations[w], own, true))
+                    return false;
+        }
+        for (int w = 0; w < o; w++)
+            if (writes(&open->operations[w]) && !apply(&open->operations[w], own, true))
+                return false;
+        find(&open->operations[o], own);
+    }
+    return true;
+}
+
+static void change_answer(struct random *random, struct story *story)
+{
+    struct transaction *it = &story->list[random_below(random, (uint32_t)story->count)];
+    struct operation *operation = &it->operations[random_below(random, (uint32_t)it->count)];
+    int r = operation->from +
+            (int)random_below(random, (uint32_t)(operation->to - operation->from + 1));
+    if (operation->kind == QUERY)
+        operation->read[r].is_there = !operation->read[r].is_there;
+}
+
+/* As a store gives it that lets transactions overlap and aborts who writes what another one has
+ * written since. */
+static void draw_story(struct random *random, struct story *story)
+{
+    struct trial store = {.story = story};
+    struct trial before;
+    *story = (struct story){.is_serial = random_percent(random, 40)};
+    int wanted = 2 + (int)random_below(random, TRANSACTIONS - 1), open = NOT_KNOWN;
+    while (story->count < wanted) {
+        struct transaction *it = &story->list[story->count];
+        *it = (struct transaction){0};
+        draw_transaction(random, it, store.rows);
+        store.began[story->count] = ++store.steps;
+        store.state[story->count] = OPEN;
+        story->count++;
+        bool overlaps = open == NOT_KNOWN && !story->is_serial && random_percent(random, 50) &&
+                        (story->count < 2 || it->session != it[-1].session);
+        if (overlaps) {
+            open = story->count - 1;
+            continue;
+        }
+        before = store;
+        if (!commit(&store, story->count - 1)) {
+            store = before;
+            story->count--;
+        } else if (open != NOT_KNOWN && !commit(&store, open)) {
+            story->count = open;
+            store = (struct trial){.story = story};
+            for (int t = 0; t < open; t++)
+                commit(&store, t);
+        }
+        open = NOT_KNOWN;
+    }
+    if (random_percent(random, 50))
+        change_answer(random, story);
+}
+
+/* ---- as a file ---- */
+
+static void put_cells(struct iso_text *text, const struct row *row, const bool *writes)
+{
+    const char *between = "";
+    iso_text_put(text, "{");
+    for (int c = 0; c < COLUMNS; c++) {
+        if (writes && !writes[c])
+            continue;
+        iso_text_format(text, "%s\"%c\":%d", between, 'a' + c, row->cells[c]);
+        between = ",";
+    }
+    iso_text_put(text, "}");
+}
+
+static void put_query(struct iso_text *text, const struct operation *operation)
+{
+    static const char *const signs[] = {"", "=", "<", "<>"};
+    const char *between = "";
+    iso_text_format(text, "{\"t\":\"q\",\"table\":\"t\",\"from\":%d,\"to\":%d", operation->from,
+                    operation->to);
+    for (int c = 0; c < COLUMNS; c++) {
+        if (operation->where.of[c] == ANY)
+            continue;
+        iso_text_format(text, "%s%c %s %d", *between ? between : ",\"where\":\"", 'a' + c,
+                        signs[operation->where.of[c]], operation->where.value[c]);
+        between = " AND ";
+    }
+    iso_text_put(text, *between ? "\",\"rows\":{" : ",\"rows\":{");
+    between = "";
+    for (int r = 0; r < ROWS; r++)
+        if (operation->read[r].is_there) {
+            iso_text_format(text, "%s\"%d\":", between, r);
+            put_cells(text, &operation->read[r], NULL);
+            between = ",";
+        }
+    iso_text_put(text, "}}");
+}
+
+static void put_operation(struct iso_text *text, const struct operation *operation)
+{
+    if (operation->kind == QUERY) {
+        put_query(text, operation);
+    } else if (operation->kind == DELETE) {
+        iso_text_format(text, "{\"t\":\"d\",\"row\":\"t/%d\"}", operation->row);
+    } else if (operation->kind == READ && !operation->read[0].is_there) {
+        iso_text_format(text, "{\"t\":\"r\",\"k\":\"t/%d\",\"v\":null}", operation->row);
+    } else {
+        iso_text_format(text, "{\"t\":\"%s\",\"row\":\"t/%d\",\"cells\":",
+                        operation->kind == READ ? "r" : "w", operation->row);
+        put_cells(text, &operation->read[0], operation->kind == PUT ? operation->writes : NULL);
+        iso_text_put(text, "}");
+    }
+}
+
+static void put_transaction(struct iso_text *text, const struct story *story, int t)
+{
+    const struct transaction *it = &story->list[t];
+    text->used = 0;
+    iso_text_format(text, "{\"tid\":%d,\"sid\":%d,\"sno\":%d,\"ops\":[", t, it->session, t);
+    for (int o = 0; o < it->count; o++) {
+        iso_text_put(text, o ? "," : "");
+        put_operation(text, &it->operations[o]);
+    }
+    iso_text_put(text, "]}");
+}
+
+static bool read_story(const struct story *story, struct iso_history *history)
+{
+    struct iso_native native;
+    struct iso_native_fault fault;
+    struct iso_text text = {0};
+    bool fine = true;
+    iso_native_init(&native);
+    for (int i = 0; i < story->count && fine; i++) {
+        put_transaction(&text, story, story->list[0].count % 2 ? story->count - 1 - i : i);
+        char *padded = test_padded(text.bytes, text.used, '}');
+        fine = iso_native_read_transaction(&native, padded, text.used, (uint64_t)i + 1, history,
+                                           &fault) == ISO_OK;
+        free(padded);
+    }
+    iso_text_release(&text);
+    iso_native_release(&native);
+    return fine;
+}
+
+/* ---- judging ---- */
+
+enum { UNCONFIRMED = 100 };
+
+static struct {
+    uint64_t holds, violated, left, loose, weaker, committed;
+} statistics;
+
+static int judge_story(const struct story *story, enum iso_level level)
+{
+    struct iso_history history;
+    struct iso_judgement judgement = {0};
+    struct iso_judge_options options;
+    struct iso_error error = ISO_NO_ERROR;
+    int said = UNCONFIRMED;
+    iso_history_init(&history);
+    iso_judge_options_init(&options);
+    options.order.level = level;
+    if (read_story(story, &history) && iso_judge_finish(&history, NULL, &error) == ISO_OK &&
+        iso_judge(&history, &options, &judgement, &error) == ISO_OK) {
+        said = (int)judgement.outcome;
+        bool confirms = level <= ISO_SER && said != ISO_IS_UNDECIDED;
+        if (confirms && iso_verify(&history, &judgement.result.evidence, &error) != ISO_CONFIRMED)
+            said = UNCONFIRMED;
+        if (level <= ISO_SER && said == ISO_IS_UNDECIDED && strcmp(judgement.reason, "row-sets"))
+            said = UNCONFIRMED;
+    }
+    iso_judgement_release(&judgement);
+    iso_history_release(&history);
+    return said;
+}
+
+static void print(const struct story *story)
+{
+    struct iso_text text = {0};
+    for (int t = 0; t < story->count; t++) {
+        put_transaction(&text, story, t);
+        printf("#   %.*s\n", (int)text.used, text.bytes);
+    }
+    iso_text_release(&text);
+}
+
+/* What some order explains, weaker levels allow. */
+static bool breaks_a_weaker_level(const struct story *story)
+{
+    static const enum iso_level weaker[] = {ISO_PC,   ISO_PSI, ISO_CC, ISO_RA,
+                                            ISO_PRAM, ISO_RC,  ISO_MR, ISO_WFR};
+    for (size_t i = 0; i < sizeof weaker / sizeof *weaker; i++) {
+        int said = judge_story(story, weaker[i]);
+        if (said == ISO_IS_VIOLATED || said == UNCONFIRMED)
+            return true;
+        statistics.weaker += said == ISO_HOLDS;
+    }
+    return false;
+}
+
+static bool differs(const struct story *story)
+{
+    bool strictly = has_order(story, true), loosely = has_order(story, false);
+    int said = judge_story(story, story->is_serial ? ISO_SER : ISO_SI);
+    statistics.holds += said == ISO_HOLDS;
+    statistics.violated += said == ISO_IS_VIOLATED;
+    statistics.left += said == ISO_IS_UNDECIDED;
+    statistics.loose += strictly != loosely;
+    return said == UNCONFIRMED || (said == ISO_HOLDS && !loosely) ||
+           (said == ISO_IS_VIOLATED && strictly) || (strictly && breaks_a_weaker_level(story));
+}
+
+static bool breaks_read_committed(struct random *random, struct story *story)
+{
+    if (!draw_read_committed(random, story))
+        return false;
+    int said = judge_story(story, ISO_RC);
+    statistics.committed += said == ISO_HOLDS;
+    return said == ISO_IS_VIOLATED || said == UNCONFIRMED;
+}
+
+int main(int argc, char **argv)
+{
+    uint64_t histories = 20000, seed = 1;
+    const struct argument known[] = {
+        {"--histories", .number = &histories}, {"--seed", .number = &seed}, {0}};
+    if (!arguments_read(known, argc, argv))
+        return 2;
+    for (uint64_t i = 0; i < histories; i++) {
+        struct random random = {(seed + i) * 0x9e3779b97f4a7c15u};
+        struct story story;
+        draw_story(&random, &story);
+        if (!differs(&story) && !breaks_read_committed(&random, &story))
+            continue;
+        printf("not ok - queries and the trial of all orders disagree, or rc is violated where it "
+               "was kept: seed %" PRIu64 "%s\n",
+               seed + i, story.is_serial ? ", at ser" : "");
+        print(&story);
+        return 1;
+    }
+    bool enough = statistics.holds > histories / 4 && statistics.violated > histories / 8 &&
+                  statistics.left < histories / 4 && statistics.weaker > histories &&
+                  statistics.committed > histories / 4;
+    printf("%s - of %" PRIu64 " histories %" PRIu64 " hold, %" PRIu64 " are violated, %" PRIu64
+           " left; of %" PRIu64 " the two ways to try differ; %" PRIu64
+           " hold at weaker levels, %" PRIu64 " at rc\n",
+           enough ? "ok" : "not ok", histories, statistics.holds, statistics.violated,
+           statistics.left, statistics.loose, statistics.weaker, statistics.committed);
+    return !enough;
+}
