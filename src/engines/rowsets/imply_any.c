@@ -1,9 +1,9 @@
 /* What queries say of the order of transactions where nothing says when they ran.
  *
- * For each row that has met a condition after some commit there is a key of its own,
- * `ROW#?where CONDITION`: whoever leaves the row so that it meets the condition writes it, and whoever
- * leaves it so that it does not, or deletes it, deletes that key. A query reads it as written of the
- * rows that it returned, and as absent of the others, whichever commit made it so. (Where there is no
+ * For each row that has met a condition after some commit there is a key of its own, `ROW#?where
+ * CONDITION`: whoever leaves the row so that it meets the condition writes it, and whoever leaves
+ * it so that it does not, or deletes it, deletes that key. A query reads it as written of the rows
+ * that it returned, and as absent of the others, whichever commit made it so. (Where there is no
  * condition each row meets it that is there.)
  *
  * So what a commit leaves has to follow from the commit alone: it writes all columns of the

@@ -220,8 +220,8 @@ void iso_rowsets_validate(const struct iso_rowsets *engine);
  * mean for that order, as reads and writes. With snapshots or a log (PostgreSQL, MariaDB) they are
  * of keys `ROW#?TID`, one for each commit that changed a row in a query's result (imply.c); without
  * timestamps of keys `ROW#?where CONDITION`, one for each row that met it (imply_any.c). A history
- * that has them already, or needs none, stays as it is. Of the options only what is known of columns
- * and keys counts. */
+ * that has them already, or needs none, stays as it is. Of the options only what is known of
+ * columns and keys counts. */
 void iso_rowsets_imply(struct iso_history *finished, const struct iso_rowsets_options *known);
 
 /* Judges all queries of a finished history: commits in order, each judged and forgotten as soon as

@@ -11,9 +11,9 @@
  * At rc a transaction is two statements: the first half of its operations reads at its start, the
  * second at its commit.
  *
- * At psi and cc the store is replicated (sites.h), and transactions have no timestamps, nor have they
- * in workloads of ranges: what is known of such a history, and of any other, is at which levels some
- * order explains it (iso_generated_any_order).
+ * At psi and cc the store is replicated (sites.h), and transactions have no timestamps, nor have
+ * they in workloads of ranges: what is known of such a history, and of any other, is at which
+ * levels some order explains it (iso_generated_any_order).
  *
  * Anomalies are planted as small scripts of transactions on keys and sessions of their own, so that
  * each adds exactly the findings that its script names, at both levels (anomaly.h).
