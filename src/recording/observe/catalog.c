@@ -29,20 +29,14 @@ void catalog_release(struct catalog *catalog)
         struct catalog_table *table = &catalog->tables[i];
         for (uint32_t j = 0; j < table->column_count; j++)
             iso_free(table->columns[j].name);
-        iso_free(table->columns);
-        iso_free(table->schema);
-        iso_free(table->name);
-        iso_free(table->full);
+        ISO_FREE_ALL(table->columns, table->schema, table->name, table->full);
     }
     for (uint32_t i = 0; i < catalog->shadow_count; i++)
         iso_free(catalog->shadows[i].name);
     for (uint32_t i = 0; i < catalog->used_count; i++)
         iso_free(catalog->used[i]);
     pthread_mutex_destroy(&catalog->lock);
-    iso_free(catalog->shadows);
-    iso_free(catalog->by_name);
-    iso_free(catalog->tables);
-    iso_free(catalog);
+    ISO_FREE_ALL(catalog->shadows, catalog->by_name, catalog->tables, catalog);
 }
 
 enum {

@@ -2,34 +2,34 @@
 
 #include "base/memory.h"
 
-static void take_query(struct observed *observed, const struct wire_piece *piece,
-                       struct iso_text *before)
+/* Query or Parse. */
+static void take_text(struct observed *observed, const struct wire_piece *piece,
+                      struct iso_text *before)
 {
     struct wire_cursor cursor = wire_cursor(piece->body, piece->size);
+    bool is_parse = piece->type == 'P';
+    if (is_parse)
+        wire_text(&cursor);
     struct text *text = observed_text_new(observed, wire_text(&cursor));
-    if (piece->begins)
-        observed_ask_before(observed, text, before);
-    struct entry *entry = observed_push(observed, ENTRY_QUERY, QUESTION_NONE);
-    entry->text = text;
-    observed_weigh(observed, entry, observed_text_bytes(text));
-}
-
-static void take_parse(struct observed *observed, const struct wire_piece *piece,
-                       struct iso_text *before)
-{
-    struct wire_cursor cursor = wire_cursor(piece->body, piece->size);
-    wire_text(&cursor);
-    struct text *text = observed_text_new(observed, wire_text(&cursor));
-    text->type_count = wire_u16(&cursor);
-    text->types = iso_allocate_zeroed(text->type_count ? text->type_count : 1, sizeof *text->types);
+    text->type_count = is_parse ? wire_u16(&cursor) : 0;
+    text->types = iso_allocate_zeroed(text->type_count + 1, sizeof *text->types);
     for (uint32_t i = 0; i < text->type_count; i++)
         text->types[i] = wire_u32(&cursor);
     if (piece->begins)
         observed_ask_before(observed, text, before);
-    struct entry *entry = observed_push(observed, ENTRY_PARSE, QUESTION_NONE);
+    struct entry *entry =
+        observed_push(observed, is_parse ? ENTRY_PARSE : ENTRY_QUERY, QUESTION_NONE);
     entry->text = text;
     observed_weigh(observed, entry, observed_text_bytes(text));
-    observed_keep_body(observed, entry, piece);
+    if (is_parse)
+        observed_keep_body(observed, entry, piece);
+}
+
+/* What is looked at when it is answered. */
+static void take_kept(struct observed *observed, enum entry_kind kind,
+                      const struct wire_piece *piece)
+{
+    observed_keep_body(observed, observed_push(observed, kind, QUESTION_NONE), piece);
 }
 
 static void take_bind(struct observed *observed, const struct wire_piece *piece,
@@ -40,7 +40,7 @@ static void take_bind(struct observed *observed, const struct wire_piece *piece,
     const struct prepared *prepared = observed_find_prepared(observed, wire_text(&cursor));
     if (piece->begins)
         observed_ask_before(observed, prepared ? prepared->text : NULL, before);
-    observed_keep_body(observed, observed_push(observed, ENTRY_BIND, QUESTION_NONE), piece);
+    take_kept(observed, ENTRY_BIND, piece);
 }
 
 void observed_client(struct observed *observed, const struct wire_piece *piece,
@@ -65,28 +65,21 @@ void observed_client(struct observed *observed, const struct wire_piece *piece,
     }
     switch (piece->type) {
     case 'Q':
-        take_query(observed, piece, before);
-        break;
     case 'P':
-        take_parse(observed, piece, before);
+        take_text(observed, piece, before);
         break;
     case 'B':
         take_bind(observed, piece, before);
         break;
     case 'D':
-        observed_keep_body(observed,
-                           observed_push(observed,
-                                         piece->size && *piece->body == 'S'
-                                             ? ENTRY_DESCRIBE_STATEMENT
-                                             : ENTRY_DESCRIBE_PORTAL,
-                                         QUESTION_NONE),
-                           piece);
+        take_kept(observed,
+                  piece->size && *piece->body == 'S' ? ENTRY_DESCRIBE_STATEMENT
+                                                     : ENTRY_DESCRIBE_PORTAL,
+                  piece);
         break;
     case 'E':
-        observed_keep_body(observed, observed_push(observed, ENTRY_EXECUTE, QUESTION_NONE), piece);
-        break;
     case 'C':
-        observed_keep_body(observed, observed_push(observed, ENTRY_CLOSE, QUESTION_NONE), piece);
+        take_kept(observed, piece->type == 'E' ? ENTRY_EXECUTE : ENTRY_CLOSE, piece);
         break;
     case 'S':
         if (!observed->conversation.copies)

@@ -45,12 +45,9 @@ static void weigh(struct observed *observed, size_t *bytes, size_t many)
 
 static void portal_release(struct portal *portal)
 {
-    iso_free(portal->name);
     observed_text_release(portal->text);
-    iso_free(portal->parameters.list);
     iso_text_release(&portal->parameters.values);
-    iso_free(portal->formats);
-    iso_free(portal->fields.list);
+    ISO_FREE_ALL(portal->name, portal->parameters.list, portal->formats, portal->fields.list);
     *portal = (struct portal){0};
 }
 

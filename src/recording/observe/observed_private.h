@@ -1,17 +1,5 @@
 /* What the files of a session share: the session, and what each file does for the others.
  *
- *     names.c         statements' texts, prepared statements, portals and cursors, by their names
- *     queue.c         what the server still has to answer, in the order in which it will
- *     transaction.c   transactions and savepoints: where they begin, how they end, what the
- *                     recorder is told of it
- *     statement.c     the statement that runs: from its first answer to its last, its rows, its
- *                     writes, its counts
- *     question.c      questions of the observer's own: when they are asked, what their answers say
- *     client.c        a message of the client: what the server will have to answer
- *     server.c        a message of the server: which entry of the queue it answers, and what
- *                     follows from it
- *     observed.c      a session's life
- *
  * A text is counted: who keeps one has a reference to it (observed_text_share), and gives it back
  * (observed_text_release). Pointers to prepared statements, portals and entries hold until one is
  * added or taken away.

@@ -7,9 +7,7 @@
 
 void reading_release(struct reading *reading)
 {
-    iso_free(reading->sources);
-    iso_free(reading->from);
-    iso_free(reading->to);
+    ISO_FREE_ALL(reading->sources, reading->from, reading->to);
     iso_text_release(&reading->texts);
     iso_text_release(&reading->condition);
     iso_text_release(&reading->values);
@@ -322,8 +320,7 @@ static void reset(struct reading *reading, const struct statement_input *input,
     reading->rows = reading->operations = reading->limit = 0;
     reading->source_count = 0;
     reading->texts.used = 0;
-    iso_free(reading->from);
-    iso_free(reading->to);
+    ISO_FREE_ALL(reading->from, reading->to);
     reading->from = reading->to = NULL;
     reading->fields = fields;
     reading->spelling = *input->spelling;

@@ -1,16 +1,5 @@
 /* What the files of a reading share: what a statement's text compares with, and what its WHERE
- * says.
- *
- *     constant.c    constants and parameters: the value that an expression has whatever the rows
- *                   are
- *     condition.c   a condition as a record has it, if each word of it means there what it means to
- *                   PostgreSQL
- *     key.c         what WHERE says of the key: equalities that fix it, bounds, lists
- *     first.c       the first rows of an order
- *     reading.c     what is recorded of a result, decided once its columns are described
- *     rows.c        row by row, what was decided
- *     write.c       the one row that a statement wrote
- */
+ * says. */
 #pragma once
 
 #include "observe/reading.h"

@@ -151,15 +151,8 @@ static bool is_fine(struct look *look, const PgQuery__Node *node);
 static bool is_fine_select(struct look *look, const PgQuery__SelectStmt *select);
 static bool is_fine_part(struct look *look, const ProtobufCMessage *part);
 
-static bool all_fine(struct look *look, size_t count, PgQuery__Node *const *nodes)
-{
-    bool fine = true;
-    for (size_t i = 0; i < count; i++)
-        fine &= is_fine(look, nodes[i]); /* each: whatever tables stand in them are told, too */
-    return fine;
-}
-
-/* Each part, whatever the message is. */
+/* Each part, whatever the message is, also behind one that is not: the tables in it are told,
+ * too. */
 static bool is_fine_in_parts(struct look *look, const ProtobufCMessage *message)
 {
     bool fine = true;
@@ -358,6 +351,7 @@ static bool is_fine(struct look *look, const PgQuery__Node *node)
     const ProtobufCMessage *message = &node->select_stmt->base; /* whichever it is */
     switch (node->node_case) {                                  /* what has no parts to look at */
     case PG_QUERY__NODE__NODE_A_CONST:
+    case PG_QUERY__NODE__NODE_INDEX_ELEM: /* of ON CONFLICT: an index has it */
     case PG_QUERY__NODE__NODE_LOCKING_CLAUSE:
         return true;
     case PG_QUERY__NODE__NODE_COLUMN_REF:
@@ -524,42 +518,24 @@ static void look_at_select(struct look *look, const PgQuery__SelectStmt *select)
 
 static void look_at_write(struct look *look, const PgQuery__Node *node)
 {
+    const ProtobufCMessage *message = &node->select_stmt->base; /* whichever it is */
     const PgQuery__RangeVar *table;
-    const PgQuery__SelectStmt *values = NULL;
     bool fine;
     if (node->node_case == PG_QUERY__NODE__NODE_INSERT_STMT) {
         const PgQuery__InsertStmt *insert = node->insert_stmt;
         const PgQuery__OnConflictClause *conflict = insert->on_conflict_clause;
         table = insert->relation;
-        values = insert->select_stmt ? insert->select_stmt->select_stmt : NULL;
         fine = !insert->with_clause &&
-               insert->override == PG_QUERY__OVERRIDING_KIND__OVERRIDING_NOT_SET;
-        fine = fine && all_fine(look, insert->n_cols, insert->cols) &&
-               all_fine(look, insert->n_returning_list, insert->returning_list);
-        if (fine && conflict)
-            fine = all_fine(look, conflict->n_target_list, conflict->target_list) &&
-                   is_fine(look, conflict->where_clause) &&
-                   !(conflict->infer && conflict->infer->where_clause);
+               insert->override == PG_QUERY__OVERRIDING_KIND__OVERRIDING_NOT_SET &&
+               !(conflict && conflict->infer && conflict->infer->where_clause);
     } else if (node->node_case == PG_QUERY__NODE__NODE_UPDATE_STMT) {
-        const PgQuery__UpdateStmt *update = node->update_stmt;
-        table = update->relation;
-        fine = !update->with_clause && all_fine(look, update->n_target_list, update->target_list) &&
-               is_fine(look, update->where_clause) &&
-               all_fine(look, update->n_returning_list, update->returning_list);
-        fine = fine && all_fine(look, update->n_from_clause, update->from_clause);
+        table = node->update_stmt->relation;
+        fine = !node->update_stmt->with_clause;
     } else {
-        const PgQuery__DeleteStmt *delete = node->delete_stmt;
-        table = delete->relation;
-        fine = !delete->with_clause && is_fine(look, delete->where_clause) &&
-               all_fine(look, delete->n_returning_list, delete->returning_list);
-        fine = fine && all_fine(look, delete->n_using_clause, delete->using_clause);
+        table = node->delete_stmt->relation;
+        fine = !node->delete_stmt->with_clause;
     }
-    if (fine && values) /* VALUES, or a query */
-        fine = values->n_values_lists
-                   ? all_fine(look, values->n_values_lists, values->values_lists) &&
-                         !values->with_clause && !values->n_sort_clause && !values->limit_count
-                   : is_fine_select(look, values);
-    if (!fine || !add_table(look, table, true))
+    if (!fine || !is_fine_in_parts(look, message) || !add_table(look, table, true))
         refuse(look, REASON_WRITES, "WITH, OVERRIDING or the like");
 }
 

@@ -1,11 +1,5 @@
 /* What the files of an event loop share: a session, the loop, and what each file does for the
- * others.
- *
- *     loop.c        sockets: what epoll says, reading, writing, accepting
- *     session.c     a session's beginning and its ends, and what is sent to either side
- *     startup.c     its first messages, up to where it runs, or is passed on unread
- *     messages.c    while it runs: messages are shown to the observer, and sent on
- */
+ * others. */
 #pragma once
 
 #include "observe/observed.h"

@@ -226,11 +226,11 @@ static void tell_end(struct app *app, const struct proxy *proxy)
     struct status_sums sums;
     status_sum(&proxy->view, &sums);
     const struct observe_counts *counts = &sums.counts;
-    uint64_t understood = counts->recorded + counts->empty;
+    uint64_t understood = counts->recorded + counts->empty, opened = sums.loops.sessions_opened;
     cli_log("%" PRIu64 " session%s; %" PRIu64 " of %" PRIu64 " reads recorded (%.1f%%; %" PRIu64
             " of them had nothing to say); %" PRIu64 " records, %" PRIu64 " written, %" PRIu64
             " dropped",
-            sums.opened, cli_plural(sums.opened), understood, counts->reads,
+            opened, cli_plural(opened), understood, counts->reads,
             counts->reads ? 100.0 * (double)understood / (double)counts->reads : 100.0,
             counts->empty, sums.recorder.recorded, sums.recorder.written,
             sums.recorder.dropped_full + sums.recorder.dropped_refused + sums.recorder.lost);

@@ -17,30 +17,22 @@ enum { SHOWN_SHAPES = 50 };
 /* ---- sums ---- */
 
 /* Counts are members of one type. */
-static void add_counts(struct observe_counts *to, const struct observe_counts *from)
+static void add_counts(void *to, const void *from, size_t size)
 {
-    uint64_t *sum = (uint64_t *)to;
-    for (size_t i = 0; i < sizeof *to / sizeof *sum; i++)
-        sum[i] += ((const uint64_t *)from)[i];
+    _Atomic uint64_t *sum = to;
+    const _Atomic uint64_t *more = from;
+    for (size_t i = 0; i < size / sizeof *sum; i++)
+        sum[i] += more[i];
 }
 
 void status_sum(const struct status_view *view, struct status_sums *sums)
 {
     *sums = (struct status_sums){0};
     for (uint32_t i = 0; i < view->loop_count; i++) {
-        const struct loop_counts *counts = loop_counts(view->loops[i]);
         struct observe_world *world = loop_world(view->loops[i]);
-        sums->opened += counts->sessions_opened;
-        sums->closed += counts->sessions_closed;
-        sums->raw += counts->sessions_raw;
-        sums->encrypted += counts->sessions_encrypted;
-        sums->bad += counts->sessions_bad;
-        sums->connects_failed += counts->connects_failed;
-        sums->pauses += counts->pauses;
-        sums->from_clients += counts->bytes_from_clients;
-        sums->from_server += counts->bytes_from_server;
+        add_counts(&sums->loops, loop_counts(view->loops[i]), sizeof sums->loops);
         pthread_mutex_lock(&world->lock);
-        add_counts(&sums->counts, &world->counts);
+        add_counts(&sums->counts, &world->counts, sizeof sums->counts);
         sums->plan_bytes += world->plan_bytes;
         pthread_mutex_unlock(&world->lock);
     }
@@ -50,28 +42,23 @@ void status_sum(const struct status_view *view, struct status_sums *sums)
 
 /* ---- shapes ---- */
 
-struct shape_sum {
-    const char *shape;
-    uint64_t statements, reads, recorded;
-    enum plan_reason reason;
-};
-
 static int compare_shapes(const void *left, const void *right)
 {
-    const struct shape_sum *one = left, *other = right;
+    const struct observe_shape *one = left, *other = right;
     uint64_t missing = one->reads - one->recorded, others = other->reads - other->recorded;
     if (missing != others)
         return missing < others ? 1 : -1;
     return one->statements < other->statements ? 1 : one->statements > other->statements ? -1 : 0;
 }
 
-static void add_shape(struct shape_sum *sums, uint32_t *count, const struct observe_shape *shape)
+static void add_shape(struct observe_shape *sums, uint32_t *count,
+                      const struct observe_shape *shape)
 {
     uint32_t i = 0;
     while (i < *count && strcmp(sums[i].shape, shape->shape))
         i++;
     if (i == *count)
-        sums[(*count)++] = (struct shape_sum){.shape = shape->shape};
+        sums[(*count)++] = (struct observe_shape){.shape = shape->shape};
     sums[i].statements += shape->statements;
     sums[i].reads += shape->reads;
     sums[i].recorded += shape->recorded;
@@ -79,7 +66,7 @@ static void add_shape(struct shape_sum *sums, uint32_t *count, const struct obse
         sums[i].reason = shape->reason;
 }
 
-static void put_shape(struct iso_text *text, const struct shape_sum *sum, bool as_json)
+static void put_shape(struct iso_text *text, const struct observe_shape *sum, bool as_json)
 {
     const char *reason = sum->reads > sum->recorded ? plan_reason_names[sum->reason] : "";
     if (!as_json) {
@@ -100,7 +87,7 @@ static void put_shape(struct iso_text *text, const struct shape_sum *sum, bool a
 
 void status_shapes(const struct status_view *view, struct iso_text *text, bool as_json)
 {
-    struct shape_sum *sums =
+    struct observe_shape *sums =
         iso_allocate_zeroed((size_t)view->loop_count * (WORLD_SHAPES + 1), sizeof *sums);
     uint32_t count = 0;
     for (uint32_t i = 0; i < view->loop_count; i++) {
@@ -143,27 +130,28 @@ static void put_metrics(const struct status_view *view, struct iso_text *text)
         uint64_t value;
     } rows[] = {
         {"recording", "gauge", "1 while sessions are recorded.", observe_is_on(view->shared)},
-        {"sessions", "gauge", "Sessions that are open.", sums.opened - sums.closed},
-        {"sessions_total", "counter", "Sessions that were opened.", sums.opened},
+        {"sessions", "gauge", "Sessions that are open.",
+         sums.loops.sessions_opened - sums.loops.sessions_closed},
+        {"sessions_total", "counter", "Sessions that were opened.", sums.loops.sessions_opened},
         {"sessions_limit", "gauge", "Sessions that descriptors allow; more wait to be accepted.",
          view->sessions_most},
         {"accept_pauses_total", "counter",
-         "Times that nobody was accepted for lack of descriptors.", sums.pauses},
+         "Times that nobody was accepted for lack of descriptors.", sums.loops.pauses},
         {"sessions_raw_total", "counter", "Sessions of which bytes are passed on unread.",
-         sums.raw},
+         sums.loops.sessions_raw},
         {"sessions_encrypted_total", "counter", "Those of them that are encrypted from end to end.",
-         sums.encrypted},
+         sums.loops.sessions_encrypted},
         {"sessions_bad_total", "counter",
-         "Sessions that were closed for bytes that are no message.", sums.bad},
+         "Sessions that were closed for bytes that are no message.", sums.loops.sessions_bad},
         {"unconfirmed_total", "counter",
          "Times that records lost what they list: the catalog had changed, or could not be asked for.",
          counts->unconfirmed},
         {"sessions_lost_total", "counter",
          "Sessions that were not understood and are passed on since.", counts->lost},
         {"connect_failures_total", "counter", "Connections that the server did not take.",
-         sums.connects_failed},
-        {"client_bytes_total", "counter", "Bytes from clients.", sums.from_clients},
-        {"server_bytes_total", "counter", "Bytes from the server.", sums.from_server},
+         sums.loops.connects_failed},
+        {"client_bytes_total", "counter", "Bytes from clients.", sums.loops.bytes_from_clients},
+        {"server_bytes_total", "counter", "Bytes from the server.", sums.loops.bytes_from_server},
         {"statements_total", "counter", "Statements that ended.", counts->statements},
         {"reads_total", "counter", "SELECT and FETCH of recorded tables.", counts->reads},
         {"reads_recorded_total", "counter", "Those of them of which something was recorded.",
@@ -227,14 +215,15 @@ static void put_status(const struct status_view *view, struct iso_text *text)
     struct status_sums sums;
     status_sum(view, &sums);
     const struct observe_counts *counts = &sums.counts;
-    iso_text_format(
-        text,
-        "{\"recording\":%s,\"sessions\":%" PRIu64 ",\"reads\":%" PRIu64 ",\"recorded\":%" PRIu64
-        ",\"empty\":%" PRIu64 ",\"records\":%" PRIu64 ",\"written\":%" PRIu64
-        ",\"dropped\":%" PRIu64 ",\"trouble\":",
-        observe_is_on(view->shared) ? "true" : "false", sums.opened - sums.closed, counts->reads,
-        counts->recorded, counts->empty, sums.recorder.recorded, sums.recorder.written,
-        sums.recorder.dropped_full + sums.recorder.dropped_refused + sums.recorder.lost);
+    iso_text_format(text,
+                    "{\"recording\":%s,\"sessions\":%" PRIu64 ",\"reads\":%" PRIu64
+                    ",\"recorded\":%" PRIu64 ",\"empty\":%" PRIu64 ",\"records\":%" PRIu64
+                    ",\"written\":%" PRIu64 ",\"dropped\":%" PRIu64 ",\"trouble\":",
+                    observe_is_on(view->shared) ? "true" : "false",
+                    sums.loops.sessions_opened - sums.loops.sessions_closed, counts->reads,
+                    counts->recorded, counts->empty, sums.recorder.recorded, sums.recorder.written,
+                    sums.recorder.dropped_full + sums.recorder.dropped_refused +
+                        sums.recorder.lost);
     iso_text_put_string(text, sums.recorder.trouble, strlen(sums.recorder.trouble));
     iso_text_put(text, ",\"shapes\":[");
     status_shapes(view, text, true);

@@ -23,8 +23,7 @@ void status_answer(void *context, const struct iso_web_rules *rules,
 
 /* Sums over all loops. */
 struct status_sums {
-    uint64_t opened, closed, raw, encrypted, bad, connects_failed, pauses, from_clients,
-        from_server;
+    struct loop_counts loops;
     uint64_t plan_bytes;
     struct observe_counts counts;
     struct iso_recorder_statistics recorder;
