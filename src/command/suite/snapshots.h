@@ -1,5 +1,5 @@
-/* What the database's snapshots, taken time and again, say of when transactions became visible: also
- * of those that no record tells of.
+/* What the database's snapshots, taken time and again, say of when transactions became visible:
+ * also of those that no record tells of.
  *
  * A transaction that a snapshot sees is seen by every statement that is sent after the snapshot's
  * answer; one that it does not see is seen by none that was answered before it was asked for.

@@ -219,8 +219,8 @@ static enum iso_status take_snapshot(struct suite *suite, struct iso_error *erro
     return error->status;
 }
 
-/* The server decodes anew what it wrote in the last 15 seconds whenever it is asked: it is left alone
- * for several times as long as that took. */
+/* The server decodes anew what it wrote in the last 15 seconds whenever it is asked: it is left
+ * alone for several times as long as that took. */
 static enum iso_status accompany(struct suite *suite, struct iso_error *error)
 {
     uint32_t count;
