@@ -14,11 +14,14 @@
 #include "database/database.h"
 #include "run/replay.h"
 #include "suite/changes.h"
+#include "suite/command.h"
+#include "suite/server.h"
 #include "suite/suite.h"
 
 struct suite_command_line {
-    const char *keep;
+    const char *keep, *version;
     int level, fail_level;
+    bool starts;
     bool json, quiet, allow_unjudged;
     struct app_explanation explanation;
 };
@@ -26,6 +29,12 @@ struct suite_command_line {
 #define PLACE(member) offsetof(struct suite_command_line, member)
 
 static const struct cli_option options[] = {
+    CLI_ROW_GROUP("Which database"),
+    CLI_ROW_FLAG("start-postgres", PLACE(starts),
+                 "Instead of a URL: start a PostgreSQL of its own in a temporary folder, from\n"
+                 "the installed binaries, and stop it at the end."),
+    CLI_ROW_TEXT("postgres-version", "VERSION", PLACE(version),
+                 "Of that one: 15, for example. By default the newest that is installed."),
     CLI_ROW_GROUP("What to check"),
     CLI_ROW_CHOICE("level", ISO_LEVEL_WORDS, PLACE(level),
                    "Each transaction is judged at the level at which it ran. This says, beside\n"
@@ -157,7 +166,8 @@ static enum iso_status conclude(const struct suite_command_line *line,
 }
 
 static enum iso_status run_command(struct app *app, const struct suite_command_line *line,
-                                   const struct cli_texts *files, struct suite_result *result)
+                                   const char *url, const char *const *arguments,
+                                   struct suite_result *result)
 {
     struct iso_text folder = {0};
     struct levels levels = {.result = result,
@@ -167,11 +177,8 @@ static enum iso_status run_command(struct app *app, const struct suite_command_l
                             .json = line->json,
                             .quiet = line->quiet,
                             .allow_unjudged = line->allow_unjudged};
-    const char **arguments = calloc(files->count, sizeof *arguments);
-    for (uint32_t i = 1; i < files->count; i++)
-        arguments[i - 1] = files->items[i];
     enum iso_status status = make_folder(line, &folder, &app->error);
-    struct suite_options suite = {files->items[0], (char *const *)arguments, folder.bytes};
+    struct suite_options suite = {url, (char *const *)arguments, folder.bytes};
     if (status == ISO_OK)
         status = suite_run(&suite, result, &app->error);
     if (status == ISO_OK)
@@ -182,23 +189,45 @@ static enum iso_status run_command(struct app *app, const struct suite_command_l
         unlink(result->capture.bytes);
         rmdir(folder.bytes);
     }
-    free(arguments);
     iso_text_release(&folder);
     return status;
 }
 
+/* The arguments with a NULL behind the last. */
+static const char **arguments_of(const struct cli_texts *texts, uint32_t first)
+{
+    const char **arguments = calloc(texts->count + 1, sizeof *arguments);
+    for (uint32_t i = first; arguments && i < texts->count; i++)
+        arguments[i - first] = texts->items[i];
+    return arguments;
+}
+
 static enum iso_status run_as_asked(struct app *app, void *target, const struct cli_texts *files)
 {
+    const struct suite_command_line *line = target;
     struct suite_result result = {.exit_status = 0};
+    struct suite_server server = {.process = 0};
     enum iso_database_protocol protocol;
-    if (files->count < 2 || !iso_database_is_url(files->items[0], &protocol) ||
-        protocol != ISO_PROTOCOL_POSTGRES)
+    bool starts = line->starts || line->version;
+    if (files->count < 2u - starts ||
+        (!starts &&
+         (!iso_database_is_url(files->items[0], &protocol) || protocol != ISO_PROTOCOL_POSTGRES)))
         return iso_error_set(&app->error, ISO_BAD_INPUT,
-                             "expected postgresql://HOST/DATABASE -- COMMAND");
-    enum iso_status status = run_command(app, target, files, &result);
+                             starts ? "expected --start-postgres -- COMMAND"
+                                    : "expected postgresql://HOST/DATABASE -- COMMAND");
+    const char **arguments = arguments_of(files, !starts);
+    suite_command_guard();
+    enum iso_status status =
+        starts ? suite_server_start(&server, line->version, cli_temporary_folder(), &app->error)
+               : ISO_OK;
+    if (status == ISO_OK)
+        status =
+            run_command(app, line, starts ? server.url.bytes : files->items[0], arguments, &result);
     if (result.exit_status && app->error.status == ISO_OK)
         status = (enum iso_status)result.exit_status;
+    suite_server_stop(&server);
     suite_result_release(&result);
+    free(arguments);
     return status;
 }
 
@@ -219,6 +248,8 @@ const struct cli_command app_run = {
              "it is not 0; else 0 holds, 1 violated, 2 not started, 3 undecided, 4 failure.",
     .examples = "  isochron run postgresql://localhost/test -- pytest\n"
                 "      What the tests read, judged at the levels at which they ran.\n"
+                "  isochron run --start-postgres -- pytest\n"
+                "      The same on a PostgreSQL of its own.\n"
                 "  isochron run --keep why postgresql://localhost/test -- pgbench -n {URL}\n"
                 "      The same with what is needed to judge it again.\n",
     .options = options,

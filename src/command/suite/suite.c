@@ -326,7 +326,6 @@ enum iso_status suite_run(const struct suite_options *options, struct suite_resu
     struct suite suite = {.options = options, .pipe = -1, .is_drained = true, .result = result};
     struct iso_error closing = {.status = ISO_OK};
     suite.changes.capture = &suite.capture;
-    suite_command_guard();
     iso_text_format(&result->capture, "%s/run.capture.jsonl.zst", options->folder);
     *iso_text_reserve(&result->capture, 1) = 0;
     suite.capture.writer = iso_capture_writer_new(result->capture.bytes, error);

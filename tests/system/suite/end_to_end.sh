@@ -15,7 +15,7 @@ while [ $# -gt 1 ]; do
     shift 2
 done
 . "$here/../../support/tap.sh"
-plan 16
+plan 18
 trap '"$here/../postgres/cluster.sh" stop "$work/cluster"; rm -rf "$work"' EXIT
 mkdir "$work/cluster"
 server=$("$here/../postgres/cluster.sh" start "$work/cluster") || exit 4
@@ -160,3 +160,17 @@ done
 result $? "a run that is killed leaves no slot and no command"
 "$isochron" run --quiet "$url" -- true && ! ls "$work" | grep -q isochron-run-...... || [ "$(ls -d "$work"/isochron-run-* | wc -l)" = 1 ]
 result $? "a run that ends leaves no folder"
+
+"$isochron" run --start-postgres -- sh -c "psql -qX {URL} -c 'CREATE TABLE t (id int PRIMARY KEY, v int)' -c 'INSERT INTO t VALUES (1, 2)' && psql -qX -c 'SELECT v FROM t WHERE id = 1'" \
+    >"$work/out" 2>"$work/err" && grep -q 'postgres, READ COMMITTED: 2 of 2 reads judged, none wrong' "$work/err" && ! ls "$work" | grep -q isochron-postgres &&
+    ! "$isochron" run --postgres-version 1 -- true >"$work/out" 2>"$work/err" && grep -q 'PostgreSQL 1 is not installed' "$work/err"
+result $? "a PostgreSQL of its own needs no URL, and leaves nothing" || said
+"$isochron" run --start-postgres -- sleep 60 >"$work/out" 2>"$work/err" &
+run=$!
+for ((i = 0; i < 100; i++)); do pgrep -P $run sleep >/dev/null && break || sleep 0.1; done
+server=$(pgrep -P $run postgres)
+kill -9 $run
+wait $run 2>/dev/null
+for ((i = 0; i < 100; i++)); do kill -0 "$server" 2>/dev/null && sleep 0.1 || break; done
+[ -n "$server" ] && ! kill -0 "$server" 2>/dev/null
+result $? "and goes with a run that is killed"
