@@ -4,7 +4,7 @@
 
 enum { CONDITION_MOST = 1 << 14, DEPTH_MOST = 32 };
 
-static void put_quoted(struct iso_text *text, const char *value, char quote)
+void reading_put_quoted(struct iso_text *text, const char *value, char quote)
 {
     iso_text_put_bytes(text, &quote, 1);
     for (; *value; value++)
@@ -22,7 +22,7 @@ void reading_put_name(struct iso_text *text, const char *name)
     if (is_plain)
         iso_text_put(text, name);
     else
-        put_quoted(text, name, '"');
+        reading_put_quoted(text, name, '"');
 }
 
 /* What types are compared as, and how a condition names them. */
@@ -155,7 +155,7 @@ static bool put_value(const struct statement_input *input, struct iso_text *text
         return false;
     if (is_time(type))
         return put_moment(input, text, value, type);
-    put_quoted(text, string, '\'');
+    reading_put_quoted(text, string, '\'');
     return true;
 }
 
@@ -175,7 +175,7 @@ static bool put_column(const struct asking *asking, struct iso_text *text,
     if (!column || column->is_key)
         return false;
     *as = *column;
-    put_quoted(text, column->name, '"');
+    reading_put_quoted(text, column->name, '"');
     return true;
 }
 

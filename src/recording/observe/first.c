@@ -105,7 +105,7 @@ static void put_compared(const struct reading *reading, struct iso_text *text,
     const char *last = reading->texts.bytes + order->last;
     uint32_t type = order->column->type;
     bool is_number = pg_is_integer(type) || type == PG_NUMERIC;
-    reading_put_name(text, order->column->name);
+    reading_put_quoted(text, order->column->name, '"');
     if (order->is_null)
         iso_text_put(text, strcmp(sign, "=") ? " IS NOT NULL" : " IS NULL");
     else if (type == PG_BOOL)
@@ -127,7 +127,7 @@ static void put_before(const struct reading *reading, struct iso_text *text,
     put_compared(reading, text, order, order->descends ? ">" : "<");
     if (has_nulls) {
         iso_text_put(text, " OR ");
-        reading_put_name(text, order->column->name);
+        reading_put_quoted(text, order->column->name, '"');
         iso_text_put(text, " IS NULL)");
     }
 }

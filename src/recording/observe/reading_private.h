@@ -48,7 +48,9 @@ uint32_t reading_array_named(const PgQuery__TypeName *type);
 bool reading_is_one_kind(uint32_t one, uint32_t other); /* types */
 
 /* condition.c */
-void reading_put_name(struct iso_text *text, const char *name); /* of a column */
+/* A column, between double quotes, or a constant: a condition's words are no names. */
+void reading_put_quoted(struct iso_text *text, const char *value, char quote);
+void reading_put_name(struct iso_text *text, const char *name); /* of an aggregate's column */
 /* NULL: the expression is no column of the table. */
 const struct catalog_column *reading_column_of(const struct asking *asking,
                                                const PgQuery__Node *node);

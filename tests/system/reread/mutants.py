@@ -35,8 +35,8 @@ FAULTS = [
     ("a function that makes rows", "shape.c", "floor format greatest", "floor format generate_series greatest"),
     ("any function is harmless", "shape.c", "if (!name || !is_listed(name, functions))", "if (!name)"),
     ("a part is no part", "shape.c", "fine &= is_fine_part(look, parts[j]);", "is_fine_part(look, parts[j]);"),
-    ("dates in any order", "condition.c", ": !begins_with_day(string))", ": false)"),
-    ("a writing query in WITH", "shape.c", "return refuse(look, REASON_WRITES, \"WITH\")", "return true"),
+    ("dates in any order", "condition.c", ": begins_with_day(string) &&", ": length >= 10 &&"),
+    # A writing query in WITH two rules keep out, this one and the list of nodes: either alone is missed by nobody.
     ("OVERRIDING", "shape.c", "insert->override == PG_QUERY__OVERRIDING_KIND__OVERRIDING_NOT_SET", "true"),
     ("WITH before INSERT", "shape.c", "fine = !insert->with_clause && insert", "fine = insert"),
     ("overloads are the built-in ones", "agree.c", "return shadow && (shadow->is_of_any || has_user_types)", "return shadow && false"),
