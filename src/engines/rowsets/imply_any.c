@@ -17,7 +17,7 @@
 #include "history/additions.h"
 #include "rowsets/judge_private.h"
 
-enum { MOST_ADDED = 1u << 27 };
+enum { MOST_ADDED = 1u << 25 };
 
 /* A row beside a condition; keys are numbers of the history. */
 enum { ROW_NEVER_MEETS = ISO_NONE - 1, ROW_IS_UNSURE = ISO_NONE - 2 };
@@ -31,7 +31,8 @@ struct implying {
     uint64_t *moments;              /* of a row's versions */
     uint32_t moment_count, moment_capacity;
     struct iso_text text;
-    bool is_unsure; /* of the query at hand: not all that it means is known */
+    uint32_t looked_at; /* rows, by the query at hand */
+    bool is_unsure;     /* of the query at hand: not all that it means is known */
 };
 
 /* `before`: an operation of the transaction, or ISO_NONE. */
@@ -206,7 +207,8 @@ static enum own own_of(struct judge *judge, uint32_t row, iso_atom parts)
     }
     if (!is_own)
         return NOT_OWN;
-    bool is_out = writes_row && meets_at(judge, row, parts, 1) == LEFT_OTHERWISE;
+    bool is_out =
+        writes_row && !query->own_order && meets_at(judge, row, parts, 1) == LEFT_OTHERWISE;
     return is_out ? OWN_IS_OUT : OWN_IS_UNSURE;
 }
 
@@ -239,7 +241,8 @@ static void read_row(struct implying *implying, uint32_t row, iso_atom parts, bo
 static void read_other(struct judge *judge, uint32_t row, iso_atom parts)
 {
     struct implying *implying = (struct implying *)judge;
-    if (iso_number_map_get(&implying->returned, parts) == ISO_NUMBER_NONE)
+    implying->is_unsure |= ++implying->looked_at > judge->engine->options.scan_limit;
+    if (!implying->is_unsure && iso_number_map_get(&implying->returned, parts) == ISO_NUMBER_NONE)
         read_row(implying, row, parts, false);
 }
 
@@ -264,6 +267,7 @@ static void imply_of_query(struct implying *implying, struct iso_rowsets *engine
     if (!implying->is_unsure) {
         read_returned(implying);
         judge_choose_access(judge);
+        implying->looked_at = 0;
         if (!query->is_partial)
             judge_visit_matches(judge, read_other);
         iso_number_map_clear(&implying->returned);
