@@ -6,14 +6,18 @@
 
 #include "base/memory.h"
 
-/* A value of the column's kind, as the change stream spells it: equal to it is one row's. */
-static bool is_key_value(const struct catalog_column *column, const struct value *value)
+bool reading_is_spelt(const struct catalog_column *column, const struct value *value)
 {
-    return column && column->compares_bytes &&
-           (!value->type || reading_is_one_kind(value->type, column->type)) &&
+    return (!value->type || reading_is_one_kind(value->type, column->type)) &&
            (value->kind == VALUE_TEXT ||
             (value->kind == VALUE_NUMBER && pg_is_integer(column->type))) &&
            pg_key_part(column->type, reading_text_of(value));
+}
+
+/* Equal to it is one row's. */
+static bool is_key_value(const struct catalog_column *column, const struct value *value)
+{
+    return column && column->compares_bytes && reading_is_spelt(column, value);
 }
 
 /* It leaves out nothing. */

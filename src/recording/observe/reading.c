@@ -116,7 +116,8 @@ static bool find_key(struct reading *reading, const struct statement_input *inpu
     return true;
 }
 
-static void find_cells(struct reading *reading, struct reading_source *source)
+/* The table's columns in the result, each once; those of its key only with `all`. */
+static void find_cells(struct reading *reading, struct reading_source *source, bool all)
 {
     source->cell_count = 0;
     for (uint32_t i = 0; i < reading->fields->count && i < READING_FIELDS; i++) {
@@ -124,7 +125,7 @@ static void find_cells(struct reading *reading, struct reading_source *source)
         if (field->table != source->table->oid)
             continue;
         const struct catalog_column *column = catalog_column(source->table, field->column);
-        if (column && !column->is_key &&
+        if (column && (all || !column->is_key) &&
             reading_field_of(reading->fields, field->table, field->column) == (int)i) {
             source->cells[source->cell_count].field = i;
             source->cells[source->cell_count++].name = column->name;
@@ -155,7 +156,7 @@ static void find_sources(struct reading *reading, const struct statement_input *
         struct reading_source *source = &reading->sources[reading->source_count];
         source->table = table;
         if (find_key(reading, input, source, known, demands)) {
-            find_cells(reading, source);
+            find_cells(reading, source, false);
             reading->source_count++;
         }
     }
@@ -217,22 +218,13 @@ static bool find_aggregates(struct reading *reading, const struct asking *asking
     return true;
 }
 
+/* The result is columns of the table, each once. */
 static bool find_bag(struct reading *reading, const struct catalog_table *table)
 {
     struct reading_source *source = &reading->sources[0];
     source->table = table;
-    source->cell_count = 0;
-    for (uint32_t i = 0; i < reading->fields->count; i++) {
-        const struct result_field *field = &reading->fields->list[i];
-        const struct catalog_column *column =
-            field->table == table->oid ? catalog_column(table, field->column) : NULL;
-        if (!column || i == READING_FIELDS ||
-            reading_field_of(reading->fields, field->table, field->column) != (int)i)
-            return false;
-        source->cells[source->cell_count].field = i;
-        source->cells[source->cell_count++].name = column->name;
-    }
-    return source->cell_count > 0;
+    find_cells(reading, source, true);
+    return source->cell_count && source->cell_count == reading->fields->count;
 }
 
 /* How many rows LIMIT, and nothing else, allows; 0: not known. With fewer the result is whole. */

@@ -61,6 +61,8 @@ bool reading_put_condition(const struct asking *asking, struct iso_text *text,
 /* key.c: `demands` begins with its first three members, and `ranged` */
 void reading_find_demands(const struct asking *asking, const PgQuery__Node *node,
                           struct demands *demands);
+/* A value of the column's kind, which no cast changes, as the change stream spells it. */
+bool reading_is_spelt(const struct catalog_column *column, const struct value *value);
 /* Exactly the whole key, and nothing else. */
 bool reading_is_whole_key(const struct demands *demands);
 /* The reading's bounds; false: they and the condition do not say all, or are no range of keys. */

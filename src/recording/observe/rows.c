@@ -239,11 +239,10 @@ static void let_go(struct reading *reading, struct iso_recorder_session *session
     put_held(reading, HELD_ALL, session);
 }
 
-/* False: it can't be told. The order's end in a key is a bound. */
-static bool find_last(struct reading *reading)
+/* False: it can't be told. `key` gets the last row's. */
+static bool find_last(struct reading *reading, char key[KEY_MOST])
 {
     struct cell cells[READING_FIELDS];
-    char key[KEY_MOST];
     bool is_absent;
     for (uint32_t at = 0; at < reading->held.used;) {
         at = read_held(reading, at, cells);
@@ -255,11 +254,6 @@ static bool find_last(struct reading *reading)
     for (uint32_t i = 0; i < reading->order_count; i++)
         if (!first_put_last(reading, i, order_value(reading, i, cells)))
             return false;
-    char **bound = reading->key_order == KEY_ASCENDS ? &reading->to : &reading->from;
-    if (reading->key_order) {
-        iso_free(*bound);
-        *bound = iso_copy_text(key, strlen(key));
-    }
     return true;
 }
 
@@ -279,24 +273,21 @@ static void record_part(struct reading *reading, enum held which,
     reading->operations++;
 }
 
-/* Two sets. False: nothing is recorded. */
+/* Two sets; where the order ends in a key, the last row's is a bound of the second. False: nothing
+ * is recorded. */
 static bool record_first(struct reading *reading, struct iso_recorder_session *session)
 {
-    char *from = reading->from ? iso_copy_text(reading->from, strlen(reading->from)) : NULL,
-         *to = reading->to ? iso_copy_text(reading->to, strlen(reading->to)) : NULL;
-    bool is_told = find_last(reading);
-    char *last_from = reading->from, *last_to = reading->to;
-    reading->from = from;
-    reading->to = to;
-    if (is_told && reading->order_count)
+    char key[KEY_MOST], **bound = reading->key_order == KEY_ASCENDS ? &reading->to : &reading->from;
+    if (!find_last(reading, key))
+        return false;
+    if (reading->order_count)
         record_part(reading, HELD_BEFORE, session);
-    reading->from = last_from;
-    reading->to = last_to;
-    if (is_told)
-        record_part(reading, HELD_AS_LAST, session);
-    iso_free(from);
-    iso_free(to);
-    return is_told;
+    if (reading->key_order) {
+        iso_free(*bound);
+        *bound = iso_copy_text(key, strlen(key));
+    }
+    record_part(reading, HELD_AS_LAST, session);
+    return true;
 }
 
 /* ---- row by row ---- */

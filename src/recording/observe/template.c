@@ -60,6 +60,13 @@ static char next(const struct scan *scan, size_t ahead)
     return (size_t)(scan->end - scan->at) > ahead ? scan->at[ahead] : 0;
 }
 
+/* Copies the text passed over since `plain` into the template as it is. */
+static void put_plain(struct scan *scan, const char *end)
+{
+    iso_text_put_bytes(scan->template, scan->plain, (size_t)(end - scan->plain));
+}
+
+/* In place of what was passed over. */
 static void put_constant(struct scan *scan, enum constant_kind kind, size_t position)
 {
     struct constants *constants = scan->constants;
@@ -69,11 +76,14 @@ static void put_constant(struct scan *scan, enum constant_kind kind, size_t posi
     iso_text_put_bytes(&constants->values, "", 1);
     iso_text_put(scan->template, "$");
     iso_text_put_unsigned(scan->template, TEMPLATE_FIRST - 1 + constants->count);
+    scan->plain = scan->at;
 }
 
-/* A string from its first quote on; `escapes`: a backslash takes what follows it along. */
-static void take_string(struct scan *scan, bool escapes, enum constant_kind kind)
+/* A string, which begins at `begin`, from its first quote on; `escapes`: a backslash takes what
+ * follows it along. */
+static void take_string(struct scan *scan, const char *begin, bool escapes, enum constant_kind kind)
 {
+    put_plain(scan, begin);
     size_t position = scan->constants->values.used;
     const char *from = ++scan->at; /* what is not copied yet */
     while (scan->at < scan->end) {
@@ -99,6 +109,7 @@ static void take_number(struct scan *scan)
 {
     const char *from = scan->at;
     size_t position = scan->constants->values.used;
+    put_plain(scan, from);
     while (is_digit(next(scan, 0)) || (next(scan, 0) == '.' && next(scan, 1) != '.'))
         scan->at++;
     if ((next(scan, 0) | 0x20) == 'e') {
@@ -109,12 +120,6 @@ static void take_number(struct scan *scan)
     }
     iso_text_put_bytes(&scan->constants->values, from, (size_t)(scan->at - from));
     put_constant(scan, CONSTANT_NUMBER, position);
-}
-
-/* Copies the text passed over since `plain` into the template as it is. */
-static void put_plain(struct scan *scan, const char *end)
-{
-    iso_text_put_bytes(scan->template, scan->plain, (size_t)(end - scan->plain));
 }
 
 /* A word, or one that begins a string. */
@@ -129,14 +134,10 @@ static void take_word(struct scan *scan)
         return;
     char first = (char)(*from | 0x20);
     if (next(scan, 0) == '\'' && strchr("ebxn", first)) {
-        put_plain(scan, from);
-        take_string(scan, first == 'e' || scan->backslashes, CONSTANT_OPAQUE);
-        scan->plain = scan->at;
+        take_string(scan, from, first == 'e' || scan->backslashes, CONSTANT_OPAQUE);
     } else if (first == 'u' && next(scan, 0) == '&' && next(scan, 1) == '\'') {
-        put_plain(scan, from);
         scan->at++;
-        take_string(scan, scan->backslashes, CONSTANT_OPAQUE);
-        scan->plain = scan->at;
+        take_string(scan, from, scan->backslashes, CONSTANT_OPAQUE);
     }
 }
 
@@ -182,7 +183,6 @@ static void take_dollar(struct scan *scan)
     const char *close = memmem(scan->at, (size_t)(scan->end - scan->at), from, tag);
     scan->at = close ? close + tag : scan->end;
     put_constant(scan, CONSTANT_OPAQUE, scan->constants->values.used);
-    scan->plain = scan->at;
 }
 
 /* Spaces and comments are one space. */
@@ -209,13 +209,10 @@ static void take_mark(struct scan *scan)
     if ((c == '-' && following == '-') || (c == '/' && following == '*')) {
         take_space(scan, true);
     } else if (c == '.' && is_digit(following)) {
-        put_plain(scan, scan->at);
         take_number(scan);
-        scan->plain = scan->at;
     } else if (c == '\'') {
-        put_plain(scan, scan->at);
-        take_string(scan, scan->backslashes, scan->backslashes ? CONSTANT_OPAQUE : CONSTANT_TEXT);
-        scan->plain = scan->at;
+        take_string(scan, scan->at, scan->backslashes,
+                    scan->backslashes ? CONSTANT_OPAQUE : CONSTANT_TEXT);
     } else if (c == '"') {
         take_quoted_name(scan);
     } else if (c == '$') {
@@ -238,9 +235,7 @@ void template_make(const char *text, size_t length, bool backslashes, struct iso
             take_word(&scan);
             break;
         case DIGIT:
-            put_plain(&scan, scan.at);
             take_number(&scan);
-            scan.plain = scan.at;
             break;
         case SPACE:
             take_space(&scan, false);

@@ -33,15 +33,9 @@ static void find_inserted(const struct asking *asking, const PgQuery__InsertStmt
             column = i < asking->table->column_count ? &asking->table->columns[i] : NULL;
         struct value value = reading_value_of(asking->input, values->items[i]);
         for (uint32_t j = 0; column && j < asking->table->key_count; j++) {
-            if (asking->table->key[j] != column->number ||
-                (value.kind != VALUE_TEXT && value.kind != VALUE_NUMBER) ||
-                (value.kind == VALUE_NUMBER && !pg_is_integer(column->type)) ||
-                (value.type &&
-                 !reading_is_one_kind(value.type,
-                                      column->type)) || /* which is cast, and then another */
+            if (asking->table->key[j] != column->number || !reading_is_spelt(column, &value) ||
                 (column->most &&
-                 strlen(reading_text_of(&value)) > column->most) || /* blanks are cut off */
-                !pg_key_part(column->type, reading_text_of(&value)))
+                 strlen(reading_text_of(&value)) > column->most)) /* blanks are cut off */
                 continue;
             demands->has[j] = true;
             demands->values[j] = value;
