@@ -91,6 +91,9 @@ static enum iso_status copy_all(struct run_rounds *rounds, bool is_final,
     enum iso_status status = iso_history_finish(&all, error);
     rounds->open_reads = 0;
     if (status == ISO_OK && is_final) {
+        /* Before the end what makes a row appear, or go, may still come. */
+        if (all.clock == ISO_CLOCK_NONE)
+            iso_pipeline_imply_queries(rounds->pipeline, &all);
         iso_history_release(judged);
         *judged = all;
         return ISO_OK;
@@ -149,7 +152,7 @@ static enum iso_status judge_collected(struct run_rounds *rounds, bool is_final,
                                                            : "unplaced-transactions");
     if (result->outcome == ISO_HOLDS && result->reads_left_out && !options->allow_unjudged)
         set_undecided(result, "reads-left-out");
-    if (iso_history_has_queries(&rounds->collected) && result->outcome == ISO_HOLDS &&
+    if (iso_history_leaves_queries(judged) && result->outcome == ISO_HOLDS &&
         !options->allow_unjudged)
         set_undecided(result, iso_unjudged_name(ISO_UNJUDGED_ROW_SETS));
     return error->status;
