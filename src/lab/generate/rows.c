@@ -111,15 +111,21 @@ static enum range_kind draw_kind(struct store *store)
     return kind < RANGE_READ ? (enum range_kind)kind : RANGE_READ + lot % 2;
 }
 
-/* A row that nobody else writes, and that is there if `is_there`. */
-static bool choose_row(struct store *store, uint32_t tid, bool is_there, uint32_t *at)
+/* Locks a row that nobody else writes, and that is there if `is_there`. */
+static bool choose_row(struct store *store, uint32_t tid, bool is_there, uint32_t *chosen)
 {
     struct tables *tables = &store->tables;
-    enum { TRIES = 16 };
-    for (int i = 0; i < TRIES && store_choose_written(store, tid, at); i++) {
-        uint32_t number = row_number(tables, *at % tables->count, *at / tables->count + 1);
-        if (row_see(tables, number, NEVER).is_there == is_there)
-            return true;
+    enum { TRIES = 32 };
+    for (int i = 0; i < TRIES; i++) {
+        uint32_t at = iso_draw_key(&store->draw, &store->rng),
+                 number = row_number(tables, at % tables->count, at / tables->count + 1);
+        struct slot *slot = &store->slots[at];
+        if ((slot->held && slot->held != tid) ||
+            row_see(tables, number, NEVER).is_there != is_there)
+            continue;
+        slot->held = tid;
+        *chosen = at;
+        return true;
     }
     return false;
 }
