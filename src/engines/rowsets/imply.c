@@ -422,8 +422,8 @@ static void imply_of_query(struct implying *implying, struct iso_rowsets *engine
     rowsets_free_query(query);
 }
 
-/* Where all say when they ran nobody seeks an order. A value that all keys have at the start is none
- * of rows. */
+/* Where all say when they ran nobody seeks an order. A value that all keys have at the start is
+ * none of rows. */
 static bool is_sought(const struct iso_history *history)
 {
     return iso_history_has_queries(history) && !history->ranges.are_implied &&

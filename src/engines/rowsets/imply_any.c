@@ -14,6 +14,7 @@
 #include <assert.h>
 
 #include "base/order.h"
+#include "base/sorted.h"
 #include "history/additions.h"
 #include "rowsets/judge_private.h"
 
@@ -177,8 +178,7 @@ static uint32_t key_beside(struct implying *implying, uint32_t row, iso_atom par
 {
     struct rowsets_query *query = implying->judge.query, asked = *query;
     uint64_t pair = iso_number_pair(row, query->where);
-    uint32_t key;
-    key = iso_number_map_get(&implying->keys, pair);
+    uint32_t key = iso_number_map_get(&implying->keys, pair);
     if (key != ISO_NUMBER_NONE)
         return key;
     query->own_count = 0;
@@ -199,16 +199,13 @@ enum own { NOT_OWN, OWN_IS_OUT, OWN_IS_UNSURE };
 static enum own own_of(struct judge *judge, uint32_t row, iso_atom parts)
 {
     const struct rowsets_query *query = judge->query;
-    bool is_own = false, writes_row = false;
-    for (uint32_t i = 0; i < query->own_count; i++) {
-        bool is_this = query->owns[i].parts == parts;
-        is_own |= is_this;
-        writes_row |= is_this && !query->owns[i].column;
-    }
-    if (!is_own)
+    uint32_t low = 0, high = query->own_count;
+    ISO_BISECT(low, high, middle, query->owns[middle].parts < parts);
+    if (low == query->own_count || query->owns[low].parts != parts)
         return NOT_OWN;
+    bool is_of_row = !query->owns[low].column; /* the row before its cells */
     bool is_out =
-        writes_row && !query->own_order && meets_at(judge, row, parts, 1) == LEFT_OTHERWISE;
+        is_of_row && !query->own_order && meets_at(judge, row, parts, 1) == LEFT_OTHERWISE;
     return is_out ? OWN_IS_OUT : OWN_IS_UNSURE;
 }
 
@@ -272,7 +269,7 @@ static void imply_of_query(struct implying *implying, struct iso_rowsets *engine
             judge_visit_matches(judge, read_other);
         iso_number_map_clear(&implying->returned);
     }
-    implying->history->ranges.not_implied += implying->is_unsure && !query->is_partial;
+    implying->history->ranges.not_implied += implying->is_unsure;
     judge_close(judge);
     rowsets_free_query(query);
 }
