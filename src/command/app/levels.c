@@ -23,7 +23,7 @@ static bool has_snapshot(const struct iso_history *history, uint32_t t)
 static unsigned place_of(const struct levels *levels, const struct iso_history *history, uint32_t t,
                          const struct suite_record **record)
 {
-    *record = suite_records_find(&levels->result->records, history, t);
+    *record = suite_records_find(&levels->base->records, history, t);
     if (!*record || iso_status_of(history, t) != ISO_COMMITTED)
         return PLACE_NONE;
     if (!(*record)->is_known)
@@ -83,9 +83,8 @@ static void say(const struct levels *levels, const struct part *part)
     uint64_t violations = iso_judgement_violations(&part->judgement),
              unjudged = verdict->reads_unjudged + part->unplaced;
     struct iso_text text = {0};
-    iso_text_format(&text, "%s, %s: %" PRIu64 " of %" PRIu64 " reads judged, ",
-                    levels->result->database.bytes, part->name, verdict->reads_judged,
-                    verdict->reads_judged + unjudged);
+    iso_text_format(&text, "%s, %s: %" PRIu64 " of %" PRIu64 " reads judged, ", levels->base->name,
+                    part->name, verdict->reads_judged, verdict->reads_judged + unjudged);
     if (violations)
         iso_text_format(&text, "%" PRIu64 " wrong", violations);
     else
@@ -151,7 +150,7 @@ static enum iso_status judge_level(struct app *app, struct levels *levels,
     if (part.count + part.unplaced &&
         run_kept_finish(&part.kept, stream->options, iso_pipeline_inputs(stream->pipeline),
                         &app->error) == ISO_OK) {
-        suite_records_tell(&levels->result->records, part.kept.history, &part.messages);
+        suite_records_tell(&levels->base->records, part.kept.history, &part.messages);
         iso_judge(part.kept.history, &part.options, &part.judgement, &app->error);
     }
     if (part.judgement.has_verdict && app->error.status == ISO_OK &&
@@ -176,7 +175,7 @@ static enum iso_status judge_asked(struct app *app, struct levels *levels,
     const struct iso_history *all = stream->kept.history;
     run_kept_init(&part.kept);
     for (uint32_t t = 0; t < all->txns.count; t++) {
-        const struct suite_record *record = suite_records_find(&levels->result->records, all, t);
+        const struct suite_record *record = suite_records_find(&levels->base->records, all, t);
         if (!record || !record->has_rolled_back)
             iso_history_copy_timed(part.kept.history, all, t);
     }
@@ -187,7 +186,7 @@ static enum iso_status judge_asked(struct app *app, struct levels *levels,
                         &app->error) == ISO_OK &&
         iso_judge(part.kept.history, &part.options, &part.judgement, &app->error) == ISO_OK) {
         if (!levels->quiet)
-            cli_log("%s, all at %s: %s%s%s%s", levels->result->database.bytes, part.name,
+            cli_log("%s, all at %s: %s%s%s%s", levels->base->name, part.name,
                     iso_outcome_name(part.judgement.outcome), part.judgement.reason ? ": " : "",
                     part.judgement.reason ? part.judgement.reason : "",
                     counts ? "" : " (which --fail-level would make the verdict)");

@@ -17,7 +17,7 @@
 #include "suite/suite.h"
 
 struct levels {
-    const struct suite_result *result;
+    const struct suite_base *base;
     const struct app_explanation *explanation;
     int asked, required; /* --level, --fail-level; below 0: not given */
     bool json, quiet, allow_unjudged;

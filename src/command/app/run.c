@@ -19,7 +19,7 @@
 #include "suite/suite.h"
 
 struct suite_command_line {
-    const char *keep, *version;
+    const char *keep, *version, *pattern;
     int level, fail_level;
     bool starts;
     bool json, quiet, allow_unjudged;
@@ -33,6 +33,9 @@ static const struct cli_option options[] = {
     CLI_ROW_FLAG("start-postgres", PLACE(starts),
                  "Instead of a URL: start a PostgreSQL of its own in a temporary folder, from\n"
                  "the installed binaries, and stop it at the end."),
+    CLI_ROW_TEXT("database", "PATTERN", PLACE(pattern),
+                 "Besides the URL's, judge databases whose names fit (test_*); by default all to\n"
+                 "which sessions go. Others are passed on."),
     CLI_ROW_TEXT("postgres-version", "VERSION", PLACE(version),
                  "Of that one: 15, for example. By default the newest that is installed."),
     CLI_ROW_GROUP("What to check"),
@@ -104,19 +107,19 @@ static enum iso_status judge_stream(struct app *app, struct levels *levels,
     enum iso_status outcome = run_stream_conclude(stream, 0, &app->error);
     if (app->error.status != ISO_OK)
         return app->error.status;
-    levels->is_violated = outcome == ISO_VIOLATED;
+    levels->is_violated |= outcome == ISO_VIOLATED;
     levels->reason = reason_of(stream, levels->allow_unjudged);
     return levels_judge(app, levels, stream);
 }
 
 /* As `replay` does it, and then by levels. */
 static enum iso_status judge(struct app *app, const struct suite_command_line *line,
-                             const struct suite_result *result, struct levels *levels)
+                             const struct suite_base *base, struct levels *levels)
 {
     struct run_stream_options options;
     struct run_stream stream;
     struct iso_text changes = {0}, records = {0};
-    const char *sources[2], *files[] = {result->capture.bytes};
+    const char *sources[2], *files[] = {base->path};
     struct cli_texts inputs = {.items = files, .count = 1};
     run_stream_options_init(&options);
     options.sources.items = sources;
@@ -128,7 +131,7 @@ static enum iso_status judge(struct app *app, const struct suite_command_line *l
     iso_text_format(&changes,
                     "debezium:" SUITE_CHANGES
                     ",format=test_decoding,cells=true,identity=default,tables=%s",
-                    result->tables.used ? result->tables.bytes : "-");
+                    *base->tables ? base->tables : "-");
     add_source(&options.sources, &changes);
     iso_text_put(&records, "history:" SUITE_RECORDS);
     add_source(&options.sources, &records);
@@ -137,10 +140,32 @@ static enum iso_status judge(struct app *app, const struct suite_command_line *l
         judge_stream(app, levels, &stream);
     if (line->keep && !line->quiet)
         cli_log("judged again by: isochron replay --source '%s' --source %s --initial null %s",
-                changes.bytes, records.bytes, result->capture.bytes);
+                changes.bytes, records.bytes, base->path);
     run_stream_close(&stream, &app->error);
     iso_text_release(&changes);
     iso_text_release(&records);
+    return app->error.status;
+}
+
+/* Database by database, each by itself. */
+static enum iso_status judge_all(struct app *app, const struct suite_command_line *line,
+                                 const struct suite_result *result, struct levels *all)
+{
+    for (uint32_t i = 0; i < result->base_count && app->error.status == ISO_OK; i++) {
+        const struct suite_base *base = result->bases[i];
+        struct levels levels = *all;
+        levels.base = base;
+        levels.reason = NULL;
+        if (!base->failure && base->tables)
+            judge(app, line, base, &levels);
+        else if (!line->quiet)
+            cli_log("%s: not judged: %s", base->name, base->failure ? base->failure : "it is gone");
+        if (!levels.reason && !line->allow_unjudged && (base->late || !base->tables))
+            levels.reason = base->is_left_out ? NULL : "database-not-judged";
+        all->judged = levels.judged;
+        all->is_violated |= levels.is_violated;
+        all->reason = all->reason ? all->reason : levels.reason;
+    }
     return app->error.status;
 }
 
@@ -170,25 +195,26 @@ static enum iso_status run_command(struct app *app, const struct suite_command_l
                                    struct suite_result *result)
 {
     struct iso_text folder = {0};
-    struct levels levels = {.result = result,
-                            .explanation = &line->explanation,
+    struct levels levels = {.explanation = &line->explanation,
                             .asked = line->level,
                             .required = line->fail_level,
                             .json = line->json,
                             .quiet = line->quiet,
                             .allow_unjudged = line->allow_unjudged};
     enum iso_status status = make_folder(line, &folder, &app->error);
-    struct suite_options suite = {url, (char *const *)arguments, folder.bytes};
+    struct suite_options suite = {url, (char *const *)arguments, folder.bytes,
+                                  line->pattern ? line->pattern : "*"};
     if (status == ISO_OK)
         status = suite_run(&suite, result, &app->error);
     if (status == ISO_OK)
-        status = judge(app, line, result, &levels);
+        status = judge_all(app, line, result, &levels);
     if (status == ISO_OK)
         status = conclude(line, result, &levels);
-    if (!line->keep && folder.used) {
-        unlink(result->capture.bytes);
+    for (uint32_t i = 0; !line->keep && i < result->base_count; i++)
+        if (result->bases[i]->path)
+            unlink(result->bases[i]->path);
+    if (!line->keep && folder.used)
         rmdir(folder.bytes);
-    }
     iso_text_release(&folder);
     return status;
 }

@@ -86,7 +86,8 @@ enum iso_status suite_slot_open(struct suite_slot *slot, const char *url, struct
     *slot = (struct suite_slot){.connection = suite_connect(url, true, error)};
     if (!slot->connection || check_server(slot->connection, error) != ISO_OK)
         return error->status;
-    snprintf(slot->name, sizeof slot->name, "isochron_%d", (int)getpid());
+    static unsigned made;
+    snprintf(slot->name, sizeof slot->name, "isochron_%d_%u", (int)getpid(), made++);
     snprintf(sql, sizeof sql,
              "CREATE_REPLICATION_SLOT %s TEMPORARY LOGICAL test_decoding EXPORT_SNAPSHOT",
              slot->name);
@@ -98,8 +99,14 @@ enum iso_status suite_slot_open(struct suite_slot *slot, const char *url, struct
     return ISO_OK;
 }
 
+/* The server takes its time to see that a connection is closed, and refuses to drop a database that
+ * has a slot. */
 void suite_slot_close(struct suite_slot *slot)
 {
+    char sql[120];
+    snprintf(sql, sizeof sql, "SELECT pg_drop_replication_slot('%s')", slot->name);
+    if (slot->connection && *slot->snapshot)
+        iso_database_execute(slot->connection, sql);
     iso_database_close(slot->connection);
     slot->connection = NULL;
 }

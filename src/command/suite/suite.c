@@ -3,74 +3,125 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <fnmatch.h>
 #include <inttypes.h>
 #include <poll.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
-#include "base/clock.h"
 #include "base/memory.h"
 #include "proxy/address.h"
 #include "proxy/gate.h"
-#include "suite/changes.h"
 #include "suite/command.h"
-#include "suite/slot.h"
 
-enum {
-    ROUND_MS = 5,
-    END_ROUNDS = 1500,
-    FLUSH_SECONDS = 5,
-    SESSIONS_MS = 1000,
-    PAUSE_SHARE = 9,
-    CHANGES_MS = 20
+enum { ROUND_MS = 5, FLUSH_SECONDS = 5, SESSIONS_MS = 1000 };
+
+/* What a loop asks of the thread that has the bases, and waits for. */
+struct suite_request {
+    pthread_mutex_t lock;
+    pthread_cond_t changed;
+    enum { REQUEST_NONE, REQUEST_ADMIT, REQUEST_YIELD } kind;
+    const char *name; /* of a database; NULL: of all */
+    int answer;
+    bool is_over; /* nobody answers any more */
 };
 
 struct suite {
     const struct suite_options *options;
-    struct suite_slot slot;
-    struct iso_database *beside; /* asks for the catalog and for rows */
-    struct suite_capture capture;
-    struct suite_changes changes;
+    struct suite_result *result;
+    struct suite_request request;
     struct gate gate;
-    bool has_gate, is_drained;
+    bool has_gate;
     struct iso_recorder *recorder;
     struct suite_command command;
     int pipe;              /* records come from it; -1: none */
     struct iso_text lines; /* that have come, the last one maybe in part */
-    struct iso_text line;  /* one of them, as the capture has it */
-    struct suite_result *result;
-    struct iso_text name, server;
+    struct iso_text server;
+    char sid[32]; /* what ids of sessions begin with */
 };
 
 void suite_result_release(struct suite_result *result)
 {
-    iso_text_release(&result->capture);
-    iso_text_release(&result->tables);
-    iso_text_release(&result->database);
-    suite_records_release(&result->records);
+    for (uint32_t i = 0; i < result->base_count; i++) {
+        suite_base_release(result->bases[i]);
+        iso_free(result->bases[i]);
+    }
+    iso_free(result->bases);
 }
 
-/* ---- before ---- */
+/* ---- bases ---- */
 
-static enum iso_status put_initial(struct suite *suite, struct iso_error *error)
+/* The URL with another place in it, or another database; NULL: as it is. Userinfo and parameters
+ * stay. */
+static void put_url(const struct suite *suite, const char *place, const char *database,
+                    struct iso_text *url)
 {
-    char sql[160];
-    snprintf(sql, sizeof sql, "SET TRANSACTION SNAPSHOT '%s'", suite->slot.snapshot);
-    if (suite_ask(suite->beside, "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY", error) !=
-            ISO_OK ||
-        suite_ask(suite->beside, sql, error) != ISO_OK ||
-        suite_tables_read(&suite->changes.tables, suite->beside, true, true, error) != ISO_OK)
-        return error->status;
-    for (uint32_t i = 0; i < suite->changes.tables.count && error->status == ISO_OK; i++)
-        if (suite_table_is_judged(&suite->changes.tables.list[i]))
-            suite_changes_put_initial(&suite->changes, suite->beside,
-                                      &suite->changes.tables.list[i], suite->slot.start, error);
-    /* its locks would be in the way of whoever alters a table */
-    return error->status == ISO_OK ? suite_ask(suite->beside, "COMMIT", error) : error->status;
+    const char *rest = strstr(suite->options->url, "://") + 3;
+    size_t length = strcspn(rest, "/?");
+    const char *at = memrchr(rest, '@', length);
+    const char *query = strchr(rest, '?'), *path = rest + length;
+    size_t user = at ? (size_t)(at - rest + 1) : 0;
+    iso_text_format(url, "postgresql://%.*s", (int)user, rest);
+    if (place)
+        iso_text_put(url, place);
+    else
+        iso_text_put_bytes(url, rest + user, length - user);
+    size_t named = query ? (size_t)(query - path) : strlen(path);
+    if (named > 1 && !database)
+        iso_text_put_bytes(url, path, named);
+    iso_text_put(url, database ? "/" : "");
+    for (const char *byte = database; byte && *byte; byte++)
+        iso_text_format(url, strchr("%/?#& ", *byte) ? "%%%02X" : "%c", (unsigned char)*byte);
+    const char *separator = place ? "?sslmode=disable&" : "?";
+    for (const char *from = query; from; from = strchr(from + 1, '&')) {
+        size_t size = strcspn(from + 1, "&");
+        bool is_of_place = !strncmp(from + 1, "host", 4) || !strncmp(from + 1, "port=", 5) ||
+                           !strncmp(from + 1, "ssl", 3);
+        if ((place && is_of_place) || (database && !strncmp(from + 1, "dbname=", 7)))
+            continue;
+        iso_text_format(url, "%s%.*s", separator, (int)size, from + 1);
+        separator = "&";
+    }
+    if (place && *separator == '?')
+        iso_text_put(url, "?sslmode=disable");
+    *iso_text_reserve(url, 1) = 0;
+}
+
+static struct suite_base *add_base(struct suite *suite, const char *database)
+{
+    struct suite_result *result = suite->result;
+    struct suite_base *base = iso_allocate_zeroed(1, sizeof *base);
+    ISO_GROW(result->bases, result->base_count, result->base_capacity);
+    result->bases[result->base_count++] = base;
+    base->name = database ? iso_copy_text(database, strlen(database)) : NULL;
+    return base;
+}
+
+static enum iso_status open_base(struct suite *suite, const char *database, struct iso_error *error)
+{
+    struct iso_text url = {0}, path = {0};
+    uint32_t number = suite->result->base_count;
+    struct suite_base *base = add_base(suite, database);
+    iso_text_format(&path, "%s/run%.0u.capture.jsonl.zst", suite->options->folder, number);
+    *iso_text_reserve(&path, 1) = 0;
+    put_url(suite, NULL, database, &url);
+    suite_base_open(base, url.bytes, path.bytes, error);
+    iso_text_release(&url);
+    iso_text_release(&path);
+    return error->status;
+}
+
+/* What goes wrong with a database is the end of its being judged, and not of the command. */
+static void give_up(struct suite_base *base, const struct iso_error *error)
+{
+    struct iso_error ignored = *error;
+    if (!base->failure)
+        base->failure = iso_copy_text(error->text, strlen(error->text));
+    suite_base_close(base, &ignored);
 }
 
 /* A pipe that has a name, since a recorder writes to one. */
@@ -90,28 +141,114 @@ static enum iso_status open_recorder(struct suite *suite, struct iso_error *erro
     return error->status;
 }
 
-/* Where the server is, as the connection has it. */
-static enum iso_status find_server(struct suite *suite, struct iso_error *error)
+/* ---- what loops ask ---- */
+
+static int ask(struct suite *suite, int kind, const char *name)
 {
-    char *host = iso_database_place(suite->slot.connection);
-    const char *name = iso_database_ask(suite->beside, "SELECT current_database()");
-    iso_text_put(&suite->name, name ? name : "");
-    *iso_text_reserve(&suite->name, 1) = 0;
-    iso_text_put(&suite->server, host);
-    *iso_text_reserve(&suite->server, 1) = 0;
-    iso_free(host);
-    return name ? ISO_OK : iso_error_set(error, ISO_FAILED, "the database does not say its name");
+    struct suite_request *request = &suite->request;
+    int answer = -1;
+    pthread_mutex_lock(&request->lock);
+    while (request->kind && !request->is_over)
+        pthread_cond_wait(&request->changed, &request->lock);
+    if (!request->is_over) {
+        request->name = name;
+        request->kind = kind;
+        while (request->kind && !request->is_over)
+            pthread_cond_wait(&request->changed, &request->lock);
+        answer = request->kind ? -1 : request->answer;
+        pthread_cond_broadcast(&request->changed);
+    }
+    pthread_mutex_unlock(&request->lock);
+    return answer;
 }
+
+static int admit(void *context, const char *database)
+{
+    return ask(context, REQUEST_ADMIT, database);
+}
+
+static void yield(void *context, const char *database)
+{
+    ask(context, REQUEST_YIELD, database);
+}
+
+static enum iso_status take_records(struct suite *suite, struct iso_error *error);
+
+/* The base of the database's sessions from now on; -1: none. */
+static int find_base(struct suite *suite, const char *database)
+{
+    struct suite_result *result = suite->result;
+    struct iso_error error = {.status = ISO_OK};
+    for (uint32_t i = result->base_count; i-- > 0;)
+        if (!strcmp(result->bases[i]->name, database)) {
+            if (result->bases[i]->is_open)
+                return (int)i;
+            if (result->bases[i]->failure)
+                return -1;
+            break;
+        }
+    if (fnmatch(suite->options->pattern, database, 0)) {
+        struct suite_base *base = add_base(suite, database);
+        base->failure = iso_copy_text("--database leaves it out", 24);
+        base->is_left_out = true;
+        return -1;
+    }
+    if (open_base(suite, database, &error) == ISO_OK)
+        return (int)result->base_count - 1;
+    give_up(result->bases[result->base_count - 1], &error);
+    return -1;
+}
+
+/* Its sessions' records until now are in the capture, and so are its changes. */
+static void close_bases(struct suite *suite, const char *database)
+{
+    struct suite_result *result = suite->result;
+    struct iso_error error = {.status = ISO_OK};
+    iso_recorder_flush(suite->recorder, 1);
+    take_records(suite, &error);
+    for (uint32_t i = 0; i < result->base_count; i++) {
+        struct suite_base *base = result->bases[i];
+        struct iso_error closing = error;
+        if (base->is_open && (!database || !strcmp(base->name, database)) &&
+            suite_base_close(base, &closing) != ISO_OK)
+            give_up(base, &closing);
+    }
+}
+
+static void serve(struct suite *suite)
+{
+    struct suite_request *request = &suite->request;
+    pthread_mutex_lock(&request->lock);
+    if (request->kind == REQUEST_ADMIT)
+        request->answer = find_base(suite, request->name);
+    else if (request->kind == REQUEST_YIELD)
+        close_bases(suite, request->name);
+    request->kind = REQUEST_NONE;
+    pthread_cond_broadcast(&request->changed);
+    pthread_mutex_unlock(&request->lock);
+}
+
+/* From here on loops are not waited for, and do not wait. */
+static void serve_no_more(struct suite *suite)
+{
+    pthread_mutex_lock(&suite->request.lock);
+    suite->request.is_over = true;
+    pthread_cond_broadcast(&suite->request.changed);
+    pthread_mutex_unlock(&suite->request.lock);
+}
+
+/* ---- before ---- */
 
 static enum iso_status open_gate(struct suite *suite, struct iso_error *error)
 {
-    char sid[64];
-    snprintf(sid, sizeof sid, "run-%d", (int)getpid());
-    if (find_server(suite, error) != ISO_OK)
-        return error->status;
-    gate_init(&suite->gate, sid);
+    char *host = iso_database_place(suite->result->bases[0]->slot.connection);
+    snprintf(suite->sid, sizeof suite->sid, "run-%d", (int)getpid());
+    iso_text_put(&suite->server, host);
+    *iso_text_reserve(&suite->server, 1) = 0;
+    iso_free(host);
+    gate_init(&suite->gate, suite->sid);
     suite->has_gate = true;
-    suite->gate.shared.only = suite->name.bytes;
+    suite->gate.shared.host = (struct observe_host){admit, yield, suite};
     suite->gate.shared.tells_moments = true;
     return gate_open(&suite->gate,
                      &(struct gate_settings){.bind = "127.0.0.1:0",
@@ -123,47 +260,36 @@ static enum iso_status open_gate(struct suite *suite, struct iso_error *error)
                      error);
 }
 
-/* The URL with the proxy's place in it: userinfo, database and parameters stay. */
-static void put_url(const struct suite *suite, struct iso_text *url)
-{
-    const char *rest = strstr(suite->options->url, "://") + 3;
-    size_t length = strcspn(rest, "/?");
-    const char *at = memrchr(rest, '@', length);
-    const char *query = strchr(rest, '?'), *path = rest + length;
-    iso_text_format(url, "postgresql://%.*s127.0.0.1:%u", at ? (int)(at - rest + 1) : 0, rest,
-                    address_port(suite->gate.listener));
-    size_t named = query ? (size_t)(query - path) : strlen(path);
-    if (named > 1)
-        iso_text_put_bytes(url, path, named);
-    else
-        iso_text_format(url, "/%s", suite->name.bytes);
-    iso_text_put(url, "?sslmode=disable");
-    for (const char *from = query; from; from = strchr(from + 1, '&')) {
-        size_t size = strcspn(from + 1, "&");
-        if (strncmp(from + 1, "host", 4) && strncmp(from + 1, "port=", 5) &&
-            strncmp(from + 1, "ssl", 3))
-            iso_text_format(url, "&%.*s", (int)size, from + 1);
-    }
-    *iso_text_reserve(url, 1) = 0;
-}
-
 static enum iso_status start(struct suite *suite, struct iso_error *error)
 {
     struct iso_text url = {0};
-    if (suite_slot_open(&suite->slot, suite->options->url, error) != ISO_OK)
+    char place[40];
+    if (open_base(suite, NULL, error) != ISO_OK || open_recorder(suite, error) != ISO_OK ||
+        open_gate(suite, error) != ISO_OK)
         return error->status;
-    suite->beside = suite_connect(suite->options->url, false, error);
-    if (!suite->beside || put_initial(suite, error) != ISO_OK ||
-        open_recorder(suite, error) != ISO_OK || open_gate(suite, error) != ISO_OK)
-        return error->status;
-    put_url(suite, &url);
-    suite_command_start(&suite->command, suite->options->arguments, url.bytes,
-                        address_port(suite->gate.listener), error);
+    unsigned port = address_port(suite->gate.listener);
+    bool names = strcspn(strstr(suite->options->url, "://") + 3, "/") + 1 <
+                 strcspn(strstr(suite->options->url, "://") + 3, "?");
+    snprintf(place, sizeof place, "127.0.0.1:%u", port);
+    put_url(suite, place, names ? NULL : suite->result->bases[0]->name, &url);
+    suite_command_start(&suite->command, suite->options->arguments, url.bytes, port, error);
     iso_text_release(&url);
     return error->status;
 }
 
 /* ---- meanwhile ---- */
+
+/* {"sid":"run-PID/BASE/SESSION",... NULL: of no base. */
+static struct suite_base *base_of(const struct suite *suite, const char *line, size_t length)
+{
+    static const char begin[] = "{\"sid\":\"run-";
+    const char *slash = length > sizeof begin && !memcmp(line, begin, sizeof begin - 1)
+                            ? memchr(line, '/', length)
+                            : NULL;
+    int base = slash ? atoi(slash + 1) : -1;
+    return base >= 0 && (uint32_t)base < suite->result->base_count ? suite->result->bases[base]
+                                                                   : NULL;
+}
 
 /* What the pipe has, line by line. */
 static enum iso_status take_records(struct suite *suite, struct iso_error *error)
@@ -177,11 +303,11 @@ static enum iso_status take_records(struct suite *suite, struct iso_error *error
         for (char *end; (end = memchr(lines->bytes + from, '\n', lines->used - from)) != NULL;) {
             const char *line = lines->bytes + from;
             size_t length = (size_t)(end - line);
-            if (length && *line == '{') {
-                suite_records_take(&suite->result->records, line, length, &suite->line);
-                suite_capture_put(&suite->capture, SUITE_RECORDS, NULL, 0, suite->line.bytes,
-                                  suite->line.used, error);
-            }
+            struct suite_base *base = base_of(suite, line, length);
+            if (base && base->is_open)
+                suite_base_take_record(base, line, length, error);
+            else if (base)
+                base->late++;
             from += length + 1;
         }
         memmove(lines->bytes, lines->bytes + from, lines->used - from);
@@ -190,87 +316,31 @@ static enum iso_status take_records(struct suite *suite, struct iso_error *error
     return error->status;
 }
 
-/* A batch of changes, with what the catalog says behind it. */
-static enum iso_status take_changes(struct suite *suite, uint32_t *count, struct iso_error *error)
-{
-    if (suite_slot_poll(&suite->slot, count, error) != ISO_OK || !*count)
-        return error->status;
-    if (suite_tables_read(&suite->changes.tables, suite->beside, false, suite->is_drained, error) !=
-        ISO_OK)
-        return error->status;
-    suite->is_drained = *count < SUITE_LINES;
-    return suite_changes_take(&suite->changes, suite->slot.connection, *count, error);
-}
-
-static uint64_t nanoseconds(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
-}
-
-/* Commits that no record tells of are known by snapshots. */
-static enum iso_status take_snapshot(struct suite *suite, struct iso_error *error)
-{
-    uint64_t sent = nanoseconds();
-    if (suite_ask(suite->beside, "SELECT pg_current_snapshot()", error) == ISO_OK)
-        suite_snapshots_take(&suite->result->records.snapshots,
-                             iso_database_value(suite->beside, 0, 0), sent, nanoseconds());
-    return error->status;
-}
-
-/* The server decodes anew what it wrote in the last 15 seconds whenever it is asked: it is left
- * alone for several times as long as that took. */
 static enum iso_status accompany(struct suite *suite, struct iso_error *error)
 {
-    uint32_t count;
-    int64_t next = 0;
     while (error->status == ISO_OK && !suite_command_wait(&suite->command, ROUND_MS)) {
-        int64_t begun = iso_clock_ms();
-        if (take_snapshot(suite, error) == ISO_OK && take_records(suite, error) == ISO_OK &&
-            begun >= next && take_changes(suite, &count, error) == ISO_OK)
-            next = begun + CHANGES_MS + (iso_clock_ms() - begun) * PAUSE_SHARE;
+        serve(suite);
+        take_records(suite, error);
+        for (uint32_t i = 0; i < suite->result->base_count && error->status == ISO_OK; i++) {
+            struct suite_base *base = suite->result->bases[i];
+            struct iso_error failure = {.status = ISO_OK};
+            if (base->is_open && suite_base_follow(base, &failure) != ISO_OK)
+                give_up(base, &failure);
+        }
     }
     return error->status;
 }
 
 /* ---- afterwards ---- */
 
-/* A transaction of its own behind all others of the command's. */
-static enum iso_status read_to_the_end(struct suite *suite, struct iso_error *error)
-{
-    suite->changes.ended = false;
-    if (suite_ask(suite->beside, "SELECT pg_logical_emit_message(true, 'isochron run', 'end')",
-                  error) != ISO_OK)
-        return error->status;
-    for (uint32_t i = 0, count; i < END_ROUNDS && !suite->changes.ended; i++) {
-        if (take_changes(suite, &count, error) != ISO_OK)
-            return error->status;
-        if (!count)
-            poll(NULL, 0, CHANGES_MS);
-    }
-    return suite->changes.ended
-               ? ISO_OK
-               : iso_error_set(error, ISO_FAILED, "the end of the changes did not come in 30 s");
-}
-
 static void sum_up(struct suite *suite, struct suite_result *result)
 {
-    const struct suite_tables *tables = &suite->changes.tables;
-    for (uint32_t i = 0; i < tables->count; i++)
-        if (suite_table_is_judged(&tables->list[i]) &&
-            (!i || strcmp(tables->list[i].name, tables->list[i - 1].name) != 0))
-            iso_text_format(&result->tables, "%s%s", result->tables.used ? ";" : "",
-                            tables->list[i].identity);
-    *iso_text_reserve(&result->tables, 1) = 0;
     for (uint32_t i = 0; i < suite->gate.loop_count; i++) {
         const struct observe_counts *counts = &loop_world(suite->gate.loops[i])->counts;
         result->reads += counts->reads;
         result->recorded += counts->recorded + counts->empty;
     }
     iso_recorder_statistics(suite->recorder, &result->recorder);
-    iso_text_put(&result->database, suite->name.bytes);
-    *iso_text_reserve(&result->database, 1) = 0;
     result->exit_status = suite_command_exit(&suite->command);
 }
 
@@ -293,49 +363,41 @@ static void let_sessions_end(const struct suite *suite)
 static enum iso_status finish(struct suite *suite, struct suite_result *result,
                               struct iso_error *error)
 {
+    serve_no_more(suite);
     let_sessions_end(suite);
     gate_stop(&suite->gate);
     for (int i = 0; i < 2 && error->status == ISO_OK; i++) {
         take_records(suite, error);
         iso_recorder_flush(suite->recorder, FLUSH_SECONDS);
     }
-    if (take_records(suite, error) == ISO_OK && read_to_the_end(suite, error) == ISO_OK)
-        sum_up(suite, result);
+    if (error->status == ISO_OK)
+        close_bases(suite, NULL);
+    sum_up(suite, result);
     return error->status;
 }
 
 static void release(struct suite *suite)
 {
+    serve_no_more(suite);
     if (suite->has_gate)
         gate_release(&suite->gate);
     if (suite->pipe >= 0)
         close(suite->pipe);
     iso_recorder_free(suite->recorder);
-    iso_database_close(suite->beside);
-    suite_slot_close(&suite->slot);
-    suite_changes_release(&suite->changes);
     iso_text_release(&suite->lines);
-    iso_text_release(&suite->line);
-    iso_text_release(&suite->name);
     iso_text_release(&suite->server);
 }
 
 enum iso_status suite_run(const struct suite_options *options, struct suite_result *result,
                           struct iso_error *error)
 {
-    struct suite suite = {.options = options, .pipe = -1, .is_drained = true, .result = result};
-    struct iso_error closing = {.status = ISO_OK};
-    suite.changes.capture = &suite.capture;
-    iso_text_format(&result->capture, "%s/run.capture.jsonl.zst", options->folder);
-    *iso_text_reserve(&result->capture, 1) = 0;
-    suite.capture.writer = iso_capture_writer_new(result->capture.bytes, error);
-    if (suite.capture.writer && start(&suite, error) == ISO_OK &&
-        accompany(&suite, error) == ISO_OK)
+    struct suite suite = {
+        .options = options,
+        .pipe = -1,
+        .result = result,
+        .request = {.lock = PTHREAD_MUTEX_INITIALIZER, .changed = PTHREAD_COND_INITIALIZER}};
+    if (start(&suite, error) == ISO_OK && accompany(&suite, error) == ISO_OK)
         finish(&suite, result, error);
     release(&suite);
-    if (suite.capture.writer)
-        iso_capture_writer_close(suite.capture.writer, &closing);
-    if (error->status == ISO_OK && closing.status != ISO_OK)
-        *error = closing;
     return error->status;
 }

@@ -5,30 +5,30 @@
  *                                            changes --------------+-> capture
  *     the command ends -> an end mark in the log, read until it comes back
  *
- * Only sessions of the URL's own database are recorded. Nothing is left in the database, however
- * the run ends. Threads: one; the proxy's loops and the recorder have their own.
+ * Each database to which a session goes has a base of its own (base.h), made when the first session
+ * begins, and closed before a statement goes in whose way it would be. Nothing is left in the
+ * databases, however the run ends. Threads: one; the proxy's loop, which
+ * waits while a base is made or closed, and the recorder have their own.
  */
 #pragma once
 
 #include "base/error.h"
-#include "base/text.h"
 #include "iso/recorder.h"
-#include "suite/records.h"
+#include "suite/base.h"
 
 struct suite_options {
     const char *url;
     char *const *arguments; /* of the command, NULL after the last */
-    const char *folder;     /* where the capture goes, and what is needed meanwhile; it exists */
+    const char *folder;     /* where captures go, and what is needed meanwhile; it exists */
+    const char *pattern;    /* of databases, as fnmatch has them */
 };
 
 struct suite_result {
-    struct iso_text capture;  /* its path */
-    struct iso_text database; /* its name */
-    struct iso_text tables;   /* that can be judged, "public.a;public.b" */
+    struct suite_base **bases; /* closed, in the order in which they were opened */
+    uint32_t base_count, base_capacity;
     int exit_status;          /* the command's */
     uint64_t reads, recorded; /* statements that read; of these those that were recorded */
     struct iso_recorder_statistics recorder;
-    struct suite_records records;
 };
 
 void suite_result_release(struct suite_result *result);

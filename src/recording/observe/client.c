@@ -2,6 +2,40 @@
 
 #include "base/memory.h"
 
+/* The database that CREATE DATABASE copies; NULL: it may be any. */
+static const char *template_of(const PgQuery__CreatedbStmt *create)
+{
+    for (size_t i = 0; i < create->n_options; i++) {
+        const PgQuery__DefElem *option =
+            create->options[i]->node_case == PG_QUERY__NODE__NODE_DEF_ELEM
+                ? create->options[i]->def_elem
+                : NULL;
+        if (option && !strcmp(option->defname, "template"))
+            return option->arg && option->arg->node_case == PG_QUERY__NODE__NODE_STRING
+                       ? option->arg->string->sval
+                       : NULL;
+    }
+    return "template1";
+}
+
+/* Where a database is dropped, renamed or copied, nobody else may be connected to it. */
+static void yield_databases(const struct observed *observed, const struct text *text)
+{
+    const struct observe_host *host = &observed->world->shared->host;
+    for (uint32_t i = 0; host->yield && i < text->plan->count; i++) {
+        const PgQuery__Node *node = text->plan->statements[i].node;
+        if (!node)
+            continue;
+        if (node->node_case == PG_QUERY__NODE__NODE_DROPDB_STMT)
+            host->yield(host->context, node->dropdb_stmt->dbname);
+        else if (node->node_case == PG_QUERY__NODE__NODE_CREATEDB_STMT)
+            host->yield(host->context, template_of(node->createdb_stmt));
+        else if (node->node_case == PG_QUERY__NODE__NODE_RENAME_STMT &&
+                 node->rename_stmt->rename_type == PG_QUERY__OBJECT_TYPE__OBJECT_DATABASE)
+            host->yield(host->context, node->rename_stmt->subname);
+    }
+}
+
 /* Query or Parse. */
 static void take_text(struct observed *observed, const struct wire_piece *piece,
                       struct iso_text *before)
@@ -11,6 +45,7 @@ static void take_text(struct observed *observed, const struct wire_piece *piece,
     if (is_parse)
         wire_text(&cursor);
     struct text *text = observed_text_new(observed, wire_text(&cursor));
+    yield_databases(observed, text);
     text->type_count = is_parse ? wire_u16(&cursor) : 0;
     text->types = iso_allocate_zeroed(text->type_count + 1, sizeof *text->types);
     for (uint32_t i = 0; i < text->type_count; i++)

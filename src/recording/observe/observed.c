@@ -22,7 +22,12 @@ struct observed *observed_new(struct observe_world *world, uint64_t number, cons
     char sid[300];
     if (!database)
         database = user ? user : "";
-    snprintf(sid, sizeof sid, "%s/%" PRIu64, world->shared->sid, number);
+    const struct observe_host *host = &world->shared->host;
+    if (host->admit)
+        snprintf(sid, sizeof sid, "%s/%d/%" PRIu64, world->shared->sid,
+                 host->admit(host->context, database), number);
+    else
+        snprintf(sid, sizeof sid, "%s/%" PRIu64, world->shared->sid, number);
     observed->world = world;
     observed->name = iso_copy_text(database, strlen(database));
     observed->session = iso_recorder_session_new(world->shared->recorder, sid);

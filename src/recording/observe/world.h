@@ -77,7 +77,14 @@ struct observe_shared {
     const char *sid;               /* what ids of sessions begin with */
     const char *const *tables;     /* that are recorded; none: all */
     uint32_t table_count;
-    const char *only;    /* the database whose sessions are recorded; NULL: of all */
+    /* Who records databases by themselves; or NULL. `admit`: a session begins; the number of its
+     * database, which its id has. `yield`: before a statement goes in whose way a connection to the
+     * database would be; NULL: to any. Both may wait, and the loop with them. */
+    struct observe_host {
+        int (*admit)(void *context, const char *database);
+        void (*yield)(void *context, const char *database);
+        void *context;
+    } host;
     bool needs_position; /* what has no snapshot is not recorded */
     _Atomic bool is_off;
     pthread_mutex_t lock;               /* guards databases */

@@ -218,14 +218,10 @@ void loop_interrupt(struct loop *loop, struct session *session)
     connect_server(loop, request);
 }
 
-/* Whether the session is of a database that is recorded; replication is none's. */
+/* Replication is not. */
 static bool is_recorded(struct observe_shared *shared, const uint8_t *body, uint32_t size)
 {
-    const char *database = wire_startup(body, size, "database"),
-               *user = wire_startup(body, size, "user");
-    database = database ? database : user;
-    return observe_is_on(shared) && !wire_startup(body, size, "replication") &&
-           (!shared->only || (database && !strcmp(database, shared->only)));
+    return observe_is_on(shared) && !wire_startup(body, size, "replication");
 }
 
 static void begin_run(struct loop *loop, struct session *session, uint32_t length)

@@ -15,7 +15,7 @@ while [ $# -gt 1 ]; do
     shift 2
 done
 . "$here/../../support/tap.sh"
-plan 18
+plan 20
 trap '"$here/../postgres/cluster.sh" stop "$work/cluster"; rm -rf "$work"' EXIT
 mkdir "$work/cluster"
 server=$("$here/../postgres/cluster.sh" start "$work/cluster") || exit 4
@@ -115,6 +115,26 @@ result $? "the command's exit status is the run's; DATABASE_URL and PGPORT lead 
 "$isochron" run "$url" -- "$work/none" >"$work/out" 2>"$work/err"
 [ $? = 2 ] && grep -q 'No such file' "$work/err"
 result $? "a command that is none is bad input" || said
+
+# databases that tests make, copy, rename and drop: each is a history of its own
+cat >"$work/databases.sh" <<'END'
+set -e
+base=${1%/*} with="?sslmode=disable"
+psql -qX "$1" -c "CREATE DATABASE made"
+psql -qX "$base/made$with" -c "CREATE TABLE t (id int PRIMARY KEY, v text)" -c "INSERT INTO t VALUES (1, 'x')" -c "SELECT * FROM t WHERE id = 1"
+psql -qX "$1" -c "CREATE DATABASE copied TEMPLATE made"
+psql -qX "$base/copied$with" -c "SELECT * FROM t WHERE id = 1" -c "UPDATE t SET v = 'y'" -c "SELECT * FROM t WHERE id = 1"
+psql -qX "$1" -c "ALTER DATABASE copied RENAME TO other"
+psql -qX "$base/made$with" -c "SELECT * FROM t WHERE id = 1"
+psql -qX "$base/other$with" -c "SELECT * FROM t WHERE id = 1"
+psql -qX "$1" -c "DROP DATABASE made" -c "DROP DATABASE other"
+END
+"$isochron" run "$url" -- sh "$work/databases.sh" {URL} >"$work/out" 2>"$work/err" && [ "$(grep -c 'isochron: \(made\|copied\|other\), READ COMMITTED: .* none wrong' "$work/err")" = 4 ] &&
+    grep -q 'copied, READ COMMITTED: 4 of 4 reads' "$work/err"
+result $? "databases that are made, copied, renamed and dropped meanwhile are judged, and nothing is in their way" || said
+"$isochron" run --database 'oth*' "$url" -- sh "$work/databases.sh" {URL} >"$work/out" 2>"$work/err" &&
+    grep -q 'made: not judged: --database leaves it out' "$work/err" && grep -q 'other, READ COMMITTED: 2 of 2 reads' "$work/err"
+result $? "--database says which" || said
 
 psql -q "$url" -c "BEGIN; CREATE TABLE held (id int); SELECT pg_sleep(60)" >/dev/null 2>&1 &
 holder=$!

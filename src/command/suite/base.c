@@ -1,0 +1,174 @@
+#define _GNU_SOURCE
+#include "suite/base.h"
+
+#include <poll.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/clock.h"
+#include "base/memory.h"
+
+enum { END_ROUNDS = 1500, CHANGES_MS = 20, PAUSE_SHARE = 9 };
+
+static char *copy(const char *text)
+{
+    return iso_copy_text(text, strlen(text));
+}
+
+/* ---- from the beginning ---- */
+
+static enum iso_status put_initial(struct suite_base *base, struct iso_error *error)
+{
+    char sql[160];
+    snprintf(sql, sizeof sql, "SET TRANSACTION SNAPSHOT '%s'", base->slot.snapshot);
+    if (suite_ask(base->beside, "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY", error) !=
+            ISO_OK ||
+        suite_ask(base->beside, sql, error) != ISO_OK ||
+        suite_tables_read(&base->changes.tables, base->beside, true, true, error) != ISO_OK)
+        return error->status;
+    for (uint32_t i = 0; i < base->changes.tables.count && error->status == ISO_OK; i++)
+        if (suite_table_is_judged(&base->changes.tables.list[i]))
+            suite_changes_put_initial(&base->changes, base->beside, &base->changes.tables.list[i],
+                                      base->slot.start, error);
+    /* its locks would be in the way of whoever alters a table */
+    return error->status == ISO_OK ? suite_ask(base->beside, "COMMIT", error) : error->status;
+}
+
+static enum iso_status find_name(struct suite_base *base, struct iso_error *error)
+{
+    const char *name = iso_database_ask(base->beside, "SELECT current_database()");
+    if (!name)
+        return iso_error_set(error, ISO_FAILED, "the database does not say its name");
+    base->name = base->name ? base->name : copy(name);
+    return ISO_OK;
+}
+
+enum iso_status suite_base_open(struct suite_base *base, const char *url, const char *path,
+                                struct iso_error *error)
+{
+    base->changes.capture = &base->capture;
+    base->is_drained = base->is_open = true;
+    base->path = copy(path);
+    if (suite_slot_open(&base->slot, url, error) != ISO_OK)
+        return error->status;
+    base->capture.writer = iso_capture_writer_new(path, error);
+    base->beside = base->capture.writer ? suite_connect(url, false, error) : NULL;
+    if (base->beside && find_name(base, error) == ISO_OK)
+        put_initial(base, error);
+    return error->status;
+}
+
+/* ---- meanwhile ---- */
+
+static uint64_t nanoseconds(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+}
+
+/* Commits that no record tells of are known by snapshots. */
+static enum iso_status take_snapshot(struct suite_base *base, struct iso_error *error)
+{
+    uint64_t sent = nanoseconds();
+    if (suite_ask(base->beside, "SELECT pg_current_snapshot()", error) == ISO_OK)
+        suite_snapshots_take(&base->records.snapshots, iso_database_value(base->beside, 0, 0), sent,
+                             nanoseconds());
+    return error->status;
+}
+
+/* A batch of changes, with what the catalog says behind it. */
+static enum iso_status take_changes(struct suite_base *base, uint32_t *count,
+                                    struct iso_error *error)
+{
+    if (suite_slot_poll(&base->slot, count, error) != ISO_OK || !*count)
+        return error->status;
+    if (suite_tables_read(&base->changes.tables, base->beside, false, base->is_drained, error) !=
+        ISO_OK)
+        return error->status;
+    base->is_drained = *count < SUITE_LINES;
+    return suite_changes_take(&base->changes, base->slot.connection, *count, error);
+}
+
+/* The server decodes anew what it wrote in the last 15 seconds whenever it is asked: it is left
+ * alone for several times as long as that took. */
+enum iso_status suite_base_follow(struct suite_base *base, struct iso_error *error)
+{
+    uint32_t count;
+    int64_t begun = iso_clock_ms();
+    if (take_snapshot(base, error) == ISO_OK && begun >= base->next &&
+        take_changes(base, &count, error) == ISO_OK)
+        base->next = begun + CHANGES_MS + (iso_clock_ms() - begun) * PAUSE_SHARE;
+    return error->status;
+}
+
+enum iso_status suite_base_take_record(struct suite_base *base, const char *line, size_t length,
+                                       struct iso_error *error)
+{
+    suite_records_take(&base->records, line, length, &base->line);
+    return suite_capture_put(&base->capture, SUITE_RECORDS, NULL, 0, base->line.bytes,
+                             base->line.used, error);
+}
+
+/* ---- to the end ---- */
+
+/* A transaction of its own behind all others. */
+static enum iso_status read_to_the_end(struct suite_base *base, struct iso_error *error)
+{
+    base->changes.ended = false;
+    if (suite_ask(base->beside, "SELECT pg_logical_emit_message(true, 'isochron run', 'end')",
+                  error) != ISO_OK)
+        return error->status;
+    for (uint32_t i = 0, count; i < END_ROUNDS && !base->changes.ended; i++) {
+        if (take_changes(base, &count, error) != ISO_OK)
+            return error->status;
+        if (!count)
+            poll(NULL, 0, CHANGES_MS);
+    }
+    return base->changes.ended
+               ? ISO_OK
+               : iso_error_set(error, ISO_FAILED, "the end of the changes did not come in 30 s");
+}
+
+static void list_tables(struct suite_base *base)
+{
+    const struct suite_tables *tables = &base->changes.tables;
+    struct iso_text list = {0};
+    for (uint32_t i = 0; i < tables->count; i++)
+        if (suite_table_is_judged(&tables->list[i]) &&
+            (!i || strcmp(tables->list[i].name, tables->list[i - 1].name) != 0))
+            iso_text_format(&list, "%s%s", list.used ? ";" : "", tables->list[i].identity);
+    *iso_text_reserve(&list, 1) = 0;
+    base->tables = list.bytes;
+}
+
+enum iso_status suite_base_close(struct suite_base *base, struct iso_error *error)
+{
+    struct iso_error closing = {.status = ISO_OK};
+    if (!base->is_open)
+        return ISO_OK;
+    base->is_open = false;
+    if (base->name && base->beside && error->status == ISO_OK &&
+        read_to_the_end(base, error) == ISO_OK)
+        list_tables(base);
+    iso_database_close(base->beside);
+    base->beside = NULL;
+    suite_slot_close(&base->slot);
+    if (base->capture.writer)
+        iso_capture_writer_close(base->capture.writer, &closing);
+    base->capture.writer = NULL;
+    if (error->status == ISO_OK && closing.status != ISO_OK)
+        *error = closing;
+    return error->status;
+}
+
+void suite_base_release(struct suite_base *base)
+{
+    struct iso_error ignored = {.status = ISO_FAILED};
+    suite_base_close(base, &ignored);
+    suite_changes_release(&base->changes);
+    suite_records_release(&base->records);
+    iso_text_release(&base->line);
+    ISO_FREE_ALL(base->name, base->failure, base->path, base->tables);
+}

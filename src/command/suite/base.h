@@ -1,0 +1,40 @@
+/* A database of the run, from the making of its slot until that is closed: its changes, what its
+ * catalog says, its records, all in a capture of its own.
+ *
+ * Where a database is dropped, renamed or copied its base is closed first, drained, since nobody
+ * may be connected to it; who connects to one of that name later opens another base.
+ * Threads: one at a time.
+ */
+#pragma once
+
+#include "suite/changes.h"
+#include "suite/records.h"
+#include "suite/slot.h"
+
+struct suite_base {
+    char *name;    /* of the database; NULL: not known yet */
+    char *failure; /* why nothing of it is judged; NULL: it is */
+    char *path;    /* of the capture */
+    char *tables;  /* that can be judged, "public.a;public.b" */
+    bool is_open, is_drained;
+    bool is_left_out; /* --database does not name it */
+    int64_t next;     /* milliseconds: when its changes are asked for again */
+    struct suite_slot slot;
+    struct iso_database *beside; /* asks for the catalog and for rows */
+    struct suite_capture capture;
+    struct suite_changes changes;
+    struct suite_records records;
+    struct iso_text line; /* a record, as the capture has it */
+    uint64_t late;        /* records that came when it was closed */
+};
+
+/* Makes its slot, and reads the rows that are there. Close and release it in any case. */
+enum iso_status suite_base_open(struct suite_base *base, const char *url, const char *path,
+                                struct iso_error *error);
+/* What is new of it: a round. */
+enum iso_status suite_base_follow(struct suite_base *base, struct iso_error *error);
+enum iso_status suite_base_take_record(struct suite_base *base, const char *line, size_t length,
+                                       struct iso_error *error);
+/* All changes until now are read, and its connections closed. */
+enum iso_status suite_base_close(struct suite_base *base, struct iso_error *error);
+void suite_base_release(struct suite_base *base);
