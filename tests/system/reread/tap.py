@@ -123,7 +123,7 @@ class Session:
             if kind == b"D":
                 if self.expected and self.expected[0][2] and self.open:
                     self.proxy_asked(wire.row(one[5:]))
-            elif kind in b"CIs":
+            elif kind in b"CIsV":  # V: of a function that is called
                 self.completed(one[5:-1].decode() if kind == b"C" else "")
             elif kind == b"E":
                 self.failed(wire.error(one[5:]))
