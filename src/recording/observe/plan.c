@@ -127,8 +127,6 @@ static void plan_any(struct plan_statement *statement)
     case PG_QUERY__NODE__NODE_VARIABLE_SET_STMT:
         plan_set(statement, node->variable_set_stmt);
         break;
-    case PG_QUERY__NODE__NODE_VARIABLE_SHOW_STMT:
-        break;
     case PG_QUERY__NODE__NODE_SELECT_STMT:
         statement->kind = PLAN_SELECT;
         break;

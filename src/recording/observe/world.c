@@ -337,12 +337,9 @@ struct plan *observe_plan(struct observe_world *world, const char *text, size_t 
                           bool backslashes, struct constants *constants,
                           struct observe_shape **shape)
 {
-    struct world_plan *known;
     template_make(text, length, backslashes, &world->template, constants);
-    bool is_template = world->template.used <= WORLD_PLAN_TEXT;
-    known = is_template ? find_plan(world, world->template.bytes ? world->template.bytes : "",
-                                    world->template.used, true)
-                        : find_plan(world, "", 0, true);
+    size_t used = world->template.used <= WORLD_PLAN_TEXT ? world->template.used : 0;
+    struct world_plan *known = find_plan(world, used ? world->template.bytes : "", used, true);
     if (known->plan->needs_constants && length <= WORLD_PLAN_TEXT)
         known = find_plan(world, text, length, false);
     *shape = known->shape;

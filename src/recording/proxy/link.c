@@ -2,6 +2,8 @@
 
 #include <arpa/inet.h>
 #include <errno.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <openssl/err.h>
 #include <openssl/x509v3.h>
 #include <sys/socket.h>
@@ -11,7 +13,10 @@ enum { KEPT_ROOM = 1 << 14, TLS_MOST = 1 << 24 };
 
 void link_init(struct link *link, int fd)
 {
+    int one = 1;
     *link = (struct link){.fd = fd};
+    setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof one);
+    setsockopt(fd, SOL_SOCKET, SO_KEEPALIVE, &one, sizeof one);
 }
 
 void link_release(struct link *link)

@@ -1,7 +1,4 @@
 #define _GNU_SOURCE
-#include <netinet/in.h>
-#include <netinet/tcp.h>
-
 #include "base/memory.h"
 #include "cli/log.h"
 #include "proxy/loop_private.h"
@@ -27,9 +24,6 @@ void loop_tally(_Atomic uint64_t *counter, uint64_t many)
 
 struct session *loop_begin_session(struct loop *loop, int fd)
 {
-    int one = 1;
-    setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof one);
-    setsockopt(fd, SOL_SOCKET, SO_KEEPALIVE, &one, sizeof one);
     struct session *session = iso_allocate_zeroed(1, sizeof *session);
     session->number = atomic_fetch_add(&session_numbers, 1) + 1;
     session->address = loop->settings.server;

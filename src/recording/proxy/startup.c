@@ -1,7 +1,5 @@
 #define _GNU_SOURCE
 #include <errno.h>
-#include <netinet/in.h>
-#include <netinet/tcp.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -53,11 +51,9 @@ static void connect_server(struct loop *loop, struct session *session)
     session->stage = STAGE_CONNECT;
     for (; session->address; session->address = session->address->ai_next) {
         const struct addrinfo *address = session->address;
-        int fd = socket(address->ai_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0), one = 1;
+        int fd = socket(address->ai_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
         if (fd < 0)
             continue;
-        setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof one);
-        setsockopt(fd, SOL_SOCKET, SO_KEEPALIVE, &one, sizeof one);
         if (!connect(fd, address->ai_addr, address->ai_addrlen) || errno == EINPROGRESS) {
             link_init(&session->server, fd);
             return;
