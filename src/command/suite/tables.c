@@ -151,6 +151,12 @@ static int compare_names(const void *one, const void *other)
                   ((const struct suite_table *)other)->name);
 }
 
+static void sort(struct suite_tables *tables)
+{
+    if (tables->count)
+        qsort(tables->list, tables->count, sizeof *tables->list, compare_names);
+}
+
 enum iso_status suite_tables_read(struct suite_tables *tables, struct iso_database *database,
                                   bool is_first, bool drained, struct iso_error *error)
 {
@@ -165,13 +171,13 @@ enum iso_status suite_tables_read(struct suite_tables *tables, struct iso_databa
         now.list[now.count++] = table;
     }
     uint32_t read = now.count;
-    qsort(now.list, read, sizeof *now.list, compare_names);
+    sort(&now);
     for (uint32_t i = 0; i < tables->count; i++) {
         struct suite_tables present = {now.list, read, 0};
         if (!find(&present, tables->list[i].name))
             keep(&now, &tables->list[i]);
     }
-    qsort(now.list, now.count, sizeof *now.list, compare_names);
+    sort(&now);
     suite_tables_release(tables);
     *tables = now;
     return ISO_OK;
