@@ -43,7 +43,7 @@ static enum iso_status take_binlog_position(const struct iso_envelope *envelope,
     size_t dot = file.length;
     while (dot && file.at[dot - 1] != '.')
         dot--;
-    if (!iso_change_digits(file.at + dot, file.length - dot, &event->position[0]))
+    if (!iso_bytes_decimal(file.at + dot, file.length - dot, &event->position[0]))
         return iso_error_set(
             error, ISO_BAD_INPUT,
             "source.file: expected a name that ends in a number, like binlog.000003");

@@ -4,26 +4,14 @@
 
 #include "base/payload.h"
 
-bool iso_change_digits(const char *at, size_t length, uint64_t *number)
-{
-    *number = 0;
-    for (size_t i = 0; i < length; i++) {
-        unsigned digit = (unsigned char)at[i] - '0';
-        if (digit > 9 || __builtin_mul_overflow(*number, 10u, number) ||
-            __builtin_add_overflow(*number, digit, number))
-            return false;
-    }
-    return length > 0;
-}
-
 iso_atom iso_change_transaction(struct iso_history *block, struct iso_json_text id, uint64_t *lsn)
 {
     uint64_t xid, rest;
     const char *colon = memchr(id.at, ':', id.length);
     if (lsn)
         *lsn = 0;
-    if (!colon || !iso_change_digits(id.at, (size_t)(colon - id.at), &xid) ||
-        !iso_change_digits(colon + 1, (size_t)(id.at + id.length - colon - 1), &rest))
+    if (!colon || !iso_bytes_decimal(id.at, (size_t)(colon - id.at), &xid) ||
+        !iso_bytes_decimal(colon + 1, (size_t)(id.at + id.length - colon - 1), &rest))
         return iso_change_text(block, id);
     if (lsn)
         *lsn = rest;

@@ -3,11 +3,15 @@
  */
 #pragma once
 
+#include "base/bytes.h"
 #include "connectors/envelope/envelope.h"
 #include "connectors/cdc_common/marker.h"
 
-/* Decimal digits, all of the text, within 64 bits. */
-bool iso_change_digits(const char *at, size_t length, uint64_t *number);
+/* As iso_bytes_decimal. */
+static inline bool iso_change_digits(const char *at, size_t length, uint64_t *number)
+{
+    return iso_bytes_decimal(at, length, number);
+}
 
 /* source.snapshot: whether the row is of a snapshot, and which flags of events say where in it. */
 enum iso_status iso_change_snapshot(const struct iso_envelope *envelope, bool *is_snapshot,

@@ -223,12 +223,8 @@ bool iso_envelope_number(const struct iso_envelope *envelope, enum iso_member me
     *number = 0;
     if (!iso_envelope_has(envelope, member))
         return true;
-    if (cell->kind == ISO_CELL_TEXT && cell->length && cell->length < 20 &&
-        strspn(cell->text, "0123456789") >= cell->length) {
-        for (uint32_t i = 0; i < cell->length; i++)
-            *number = *number * 10 + (uint64_t)(cell->text[i] - '0');
+    if (cell->kind == ISO_CELL_TEXT && iso_bytes_number(cell->text, cell->length, number))
         return true;
-    }
     if (cell->kind != ISO_CELL_INTEGER || cell->negative)
         return !iso_error_set(error, ISO_BAD_INPUT, "%s: expected an unsigned integer",
                               names[member]);

@@ -11,22 +11,11 @@
 static bool set_digits(struct iso_cell *cell, struct iso_json_text text)
 {
     bool negative = text.length && text.at[0] == '-';
-    uint64_t bits = 0;
+    uint64_t bits;
     if (text.length == negative || (text.at[negative] == '0' && text.length > 1))
         return false;
-    if (text.length < 20) {
-        if (!iso_bytes_number(text.at + negative, text.length - negative, &bits))
-            return false;
-        ticdc_set_integer(cell, negative ? 0 - bits : bits, negative);
-        return bits <= (uint64_t)1 << 63 || !negative;
-    }
-    for (size_t i = negative; i < text.length; i++) {
-        unsigned digit = (unsigned char)text.at[i] - '0';
-        if (digit > 9 || __builtin_mul_overflow(bits, 10u, &bits) ||
-            __builtin_add_overflow(bits, digit, &bits))
-            return false;
-    }
-    if (negative && bits > (uint64_t)1 << 63)
+    if (!iso_bytes_decimal(text.at + negative, text.length - negative, &bits) ||
+        (negative && bits > (uint64_t)1 << 63))
         return false;
     ticdc_set_integer(cell, negative ? 0 - bits : bits, negative);
     return true;

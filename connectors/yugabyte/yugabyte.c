@@ -36,7 +36,7 @@ static uint64_t write_of(struct iso_json_text lsn)
         at = at ? at + 1 : NULL;
     }
     const char *colon = at ? memchr(at, ':', (size_t)(end - at)) : NULL;
-    return colon && iso_change_digits(at, (size_t)(colon - at), &number) && number < UINT64_MAX
+    return colon && iso_bytes_decimal(at, (size_t)(colon - at), &number) && number < UINT64_MAX
                ? number + 1
                : 0;
 }

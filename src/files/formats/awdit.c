@@ -22,18 +22,6 @@ static bool consists_of(const char *at, const char *end, char byte)
     return at == end;
 }
 
-static bool take_number(const char **at, const char *end, uint64_t *number)
-{
-    const char *first = *at;
-    *number = 0;
-    for (; *at < end && **at >= '0' && **at <= '9'; (*at)++) {
-        if (__builtin_mul_overflow(*number, 10u, number) ||
-            __builtin_add_overflow(*number, (unsigned)(**at - '0'), number))
-            return false;
-    }
-    return *at > first;
-}
-
 static bool take_blanks(const char **at, const char *end)
 {
     const char *first = *at;
@@ -49,8 +37,8 @@ static enum iso_status read_operation(struct awdit_reader *reader, const char *a
     uint64_t key, value;
     bool write = *at == 'w', fine = write || *at == 'r';
     at++;
-    fine = fine && take_blanks(&at, end) && take_number(&at, end, &key) && take_blanks(&at, end) &&
-           take_number(&at, end, &value) && at == end;
+    fine = fine && take_blanks(&at, end) && iso_bytes_take_decimal(&at, end, &key) &&
+           take_blanks(&at, end) && iso_bytes_take_decimal(&at, end, &value) && at == end;
     if (!fine)
         return iso_whole_file_fail(
             reader->path, reader->file, line, reader->error,

@@ -32,15 +32,7 @@ struct line {
 
 static bool take_number(const char **at, const char *end, char stop, uint64_t *number)
 {
-    const char *first = *at;
-    *number = 0;
-    for (; *at < end && **at >= '0' && **at <= '9'; (*at)++) {
-        unsigned digit = (unsigned)(**at - '0');
-        if (__builtin_mul_overflow(*number, 10u, number) ||
-            __builtin_add_overflow(*number, digit, number))
-            return false;
-    }
-    if (*at == first || *at == end || **at != stop)
+    if (!iso_bytes_take_decimal(at, end, number) || *at == end || **at != stop)
         return false;
     (*at)++;
     return true;

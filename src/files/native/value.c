@@ -96,19 +96,6 @@ bool native_read_atom(struct iso_native *native, const char *what, struct iso_hi
     }
 }
 
-/* All of the text, decimal, 64 bits. */
-static bool parse_decimal(const struct iso_json_text *text, uint64_t *number)
-{
-    *number = 0;
-    for (size_t i = 0; i < text->length; i++) {
-        unsigned digit = (unsigned char)text->at[i] - '0';
-        if (digit > 9 || __builtin_mul_overflow(*number, 10u, number) ||
-            __builtin_add_overflow(*number, digit, number))
-            return false;
-    }
-    return text->length > 0;
-}
-
 /* "123", the usual form of a timestamp. */
 static bool read_quoted(struct iso_json *json, uint64_t *number)
 {
@@ -131,7 +118,7 @@ bool native_read_unsigned(struct iso_native *native, const char *what, uint64_t 
             return true;
         if (!iso_json_string(&native->json, &text))
             return native_scanner_fault(native);
-        return parse_decimal(&text, number) ||
+        return iso_bytes_decimal(text.at, text.length, number) ||
                native_refuse(
                    native, at,
                    "%s is \"%.*s\", expected decimal digits for a number from 0 to 2^64-1", what,

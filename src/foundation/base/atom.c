@@ -167,16 +167,8 @@ static bool parse_canonical(const char *text, size_t length, uint64_t *bits, boo
     size_t digits = length - i;
     if (digits == 0 || digits > 20 || (text[i] == '0' && (digits > 1 || *negative)))
         return false;
-    uint64_t value = 0;
-    if (digits < 20)
-        return iso_bytes_number(text + i, digits, &value) && signed_number(value, *negative, bits);
-    for (; i < length; i++) {
-        unsigned digit = (unsigned char)text[i] - '0';
-        if (digit > 9 || __builtin_mul_overflow(value, 10u, &value) ||
-            __builtin_add_overflow(value, digit, &value))
-            return false;
-    }
-    return signed_number(value, *negative, bits);
+    uint64_t value;
+    return iso_bytes_decimal(text + i, digits, &value) && signed_number(value, *negative, bits);
 }
 
 iso_atom iso_atoms_text(struct iso_atoms *atoms, const char *text, size_t length)

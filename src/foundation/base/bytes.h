@@ -122,6 +122,28 @@ static inline bool iso_bytes_number(const char *at, size_t length, uint64_t *num
     return true;
 }
 
+/* Passes over the decimal digits up to `end`: false if there are none, or the number needs more
+ * than 64 bits. */
+static inline bool iso_bytes_take_decimal(const char **at, const char *end, uint64_t *number)
+{
+    const char *first = *at;
+    *number = 0;
+    for (; *at < end && (unsigned char)(**at - '0') <= 9; ++*at)
+        if (__builtin_mul_overflow(*number, 10u, number) ||
+            __builtin_add_overflow(*number, (unsigned)(**at - '0'), number))
+            return false;
+    return *at > first;
+}
+
+/* As iso_bytes_number, of a text of any length. */
+static inline bool iso_bytes_decimal(const char *at, size_t length, uint64_t *number)
+{
+    const char *end = at + length;
+    if (length < 20)
+        return iso_bytes_number(at, length, number);
+    return iso_bytes_take_decimal(&at, end, number) && at == end;
+}
+
 /* The first of 16 bytes that a JSON string cannot simply contain: a quote, a backslash, a control
  * character, or a byte above 127, which starts or breaks UTF-8. 16: none of them. */
 static inline unsigned iso_bytes_special_portable(const char *at)

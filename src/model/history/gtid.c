@@ -5,19 +5,12 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/bytes.h"
 #include "history/history.h"
 
 static bool take_number(const char **at, const char *end, uint64_t most, uint64_t *number)
 {
-    const char *from = *at;
-    *number = 0;
-    for (; *at < end && **at >= '0' && **at <= '9'; ++*at) {
-        uint64_t digit = (uint64_t)(**at - '0');
-        if (*number > (most - digit) / 10)
-            return false;
-        *number = *number * 10 + digit;
-    }
-    return *at > from;
+    return iso_bytes_take_decimal(at, end, number) && *number <= most;
 }
 
 static bool take_dash(const char **at, const char *end)

@@ -4,27 +4,15 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/bytes.h"
 #include "base/order.h"
 #include "history/history_private.h"
-
-static bool read_number(const char **at, const char *end, uint64_t *number)
-{
-    const char *start = *at;
-    uint64_t value = 0;
-    for (; *at < end && **at >= '0' && **at <= '9'; ++*at) {
-        if (__builtin_mul_overflow(value, 10u, &value) ||
-            __builtin_add_overflow(value, (unsigned)(**at - '0'), &value))
-            return false;
-    }
-    *number = value;
-    return *at > start;
-}
 
 static bool read_xips(struct iso_history *history, const char *at, const char *end)
 {
     while (at < end) {
         uint64_t xip;
-        if (!read_number(&at, end, &xip))
+        if (!iso_bytes_take_decimal(&at, end, &xip))
             return false;
         history_reserve_snapshots(history, 0, 1);
         history->snapshots.xips[history->snapshots.xip_count++] = xip;
@@ -41,8 +29,9 @@ bool iso_history_snapshot(struct iso_history *history, const char *text, size_t 
 {
     const char *at = text, *end = text + length;
     struct iso_snapshot one = {.first_xip = history->snapshots.xip_count};
-    if (!read_number(&at, end, &one.xmin) || at == end || *at++ != ':' ||
-        !read_number(&at, end, &one.xmax) || at == end || *at++ != ':' || one.xmin > one.xmax)
+    if (!iso_bytes_take_decimal(&at, end, &one.xmin) || at == end || *at++ != ':' ||
+        !iso_bytes_take_decimal(&at, end, &one.xmax) || at == end || *at++ != ':' ||
+        one.xmin > one.xmax)
         return false;
     if (!read_xips(history, at, end)) {
         history->snapshots.xip_count = one.first_xip;

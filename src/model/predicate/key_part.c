@@ -49,12 +49,10 @@ bool iso_key_is_integer(struct iso_json_text part)
 bool iso_key_read_integer(struct iso_json_text part, int64_t *number)
 {
     bool negative = part.length && *part.at == '-';
-    uint64_t value = 0;
-    if (part.length - negative > 19 || !iso_key_is_integer(part))
-        return false;
-    for (size_t i = negative; i < part.length; i++)
-        value = value * 10 + (uint64_t)(part.at[i] - '0');
-    if (value > (uint64_t)INT64_MAX)
+    uint64_t value;
+    if (!iso_key_is_integer(part) ||
+        !iso_bytes_number(part.at + negative, part.length - negative, &value) ||
+        value > (uint64_t)INT64_MAX)
         return false;
     *number = negative ? -(int64_t)value : (int64_t)value;
     return true;

@@ -4,15 +4,10 @@
 /* An integer that fits 64 bits, from digits that are known to be a JSON number. */
 static bool parse_integer(const char *at, size_t length, struct iso_cell *cell)
 {
-    uint64_t bits = 0;
+    uint64_t bits;
     bool negative = *at == '-';
-    for (size_t i = negative; i < length; i++) {
-        unsigned digit = (unsigned char)at[i] - '0';
-        if (digit > 9 || __builtin_mul_overflow(bits, 10u, &bits) ||
-            __builtin_add_overflow(bits, digit, &bits))
-            return false;
-    }
-    if (negative && bits > (uint64_t)1 << 63)
+    if (!iso_bytes_decimal(at + negative, length - negative, &bits) ||
+        (negative && bits > (uint64_t)1 << 63))
         return false;
     cell->kind = ISO_CELL_INTEGER;
     cell->negative = negative && bits;

@@ -1,6 +1,7 @@
 /* Expressions: each kind of node as a value (operator.c), NULL and what fails in it. */
 #include <string.h>
 
+#include "base/bytes.h"
 #include "base/error.h"
 #include "lower/lower_private.h"
 
@@ -176,13 +177,11 @@ static struct value lower_literal(struct lowering *lowering, const PgQuery__ACon
         return value;
     }
     case PG_QUERY__A__CONST__VAL_FVAL: { /* an integer that is no int4 comes as this, too */
-        int64_t number = 0;
-        bool digits = *node->fval->fval, negative = *node->fval->fval == '-';
-        for (const char *at = node->fval->fval + negative; *at && digits; at++)
-            digits = *at >= '0' && *at <= '9' && !__builtin_mul_overflow(number, 10, &number) &&
-                     !__builtin_add_overflow(number, *at - '0', &number);
-        if (digits && number < (int64_t)1 << 61)
-            return lower_constant(lowering, TYPE_BIGINT, negative ? -number : number);
+        uint64_t number;
+        const char *digits = node->fval->fval + (*node->fval->fval == '-');
+        if (iso_bytes_decimal(digits, strlen(digits), &number) && number < (uint64_t)1 << 61)
+            return lower_constant(lowering, TYPE_BIGINT,
+                                  digits > node->fval->fval ? -(int64_t)number : (int64_t)number);
         lower_refuse(lowering, location_of(lowering, node->location),
                      "the number %s: only integers of less than 62 bits can be proved",
                      node->fval->fval);

@@ -104,6 +104,11 @@ static void reads_numbers(void **state)
     assert_true(iso_bytes_number("9999999999999999999", 19, &number) &&
                 number == UINT64_C(9999999999999999999));
     assert_false(iso_bytes_number("18446744073709551615", 20, &number));
+    assert_true(iso_bytes_decimal("18446744073709551615", 20, &number) && number == UINT64_MAX);
+    assert_true(iso_bytes_decimal("000000000000000000007", 21, &number) && number == 7);
+    assert_false(iso_bytes_decimal("18446744073709551616", 20, &number));
+    assert_false(iso_bytes_decimal("1844674407370955161x", 20, &number));
+    assert_false(iso_bytes_decimal("", 0, &number));
 }
 
 static void compares(void **state)
