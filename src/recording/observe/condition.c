@@ -86,15 +86,12 @@ static bool begins_with_day(const char *string)
 /* A time of day as the server spells it: others are equal to it whose text is not. */
 static bool is_clock(const char *string)
 {
-    static const char form[] = "00:00:00";
-    size_t whole = sizeof form - 1, length = strlen(string),
-           digits = length > whole ? strspn(string + whole + 1, "0123456789") : 0;
-    for (size_t i = 0; i < whole; i++)
-        if (form[i] == ':' ? string[i] != ':' : !isdigit((unsigned char)string[i]))
-            return false;
-    return string[6] < '6' &&
-           (length == whole || (string[whole] == '.' && digits && digits <= 6 &&
-                                length == whole + 1 + digits && string[length - 1] != '0'));
+    static const char digits[] = "0123456789";
+    size_t length = strlen(string), fraction = length > 9 ? strspn(string + 9, digits) : 0;
+    return strspn(string, digits) == 2 && string[2] == ':' && strspn(string + 3, digits) == 2 &&
+           string[5] == ':' && strspn(string + 6, digits) == 2 && string[6] < '6' &&
+           (length == 8 || (string[8] == '.' && fraction && fraction <= 6 &&
+                            length == 9 + fraction && string[length - 1] != '0'));
 }
 
 /* A date or a time, with its own type where it is not the column's. An instant without a zone is in
