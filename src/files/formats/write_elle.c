@@ -9,8 +9,6 @@
 #include "formats/plain.h"
 #include "formats/write_history_private.h"
 
-#define LITERAL(output, text) iso_output_bytes(output, text, sizeof text - 1)
-
 struct elle_writer {
     struct iso_output *output;
     const struct iso_history *history;

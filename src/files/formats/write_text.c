@@ -5,171 +5,135 @@
 #include "formats/plain.h"
 #include "formats/write_history_private.h"
 
-#define LITERAL(output, text) iso_output_bytes(output, text, sizeof text - 1)
-
-/* How a format writes: what stands around sessions, transactions and operations. */
+/* How a format writes: what stands around the whole, sessions, transactions and operations; NULL:
+ * nothing. */
 struct style {
-    void (*begin)(struct iso_output *output, const struct plain *plain, uint32_t position,
-                  bool first);
-    void (*operation)(struct iso_output *output, const struct plain *plain, uint32_t position,
-                      uint32_t operation, bool first);
-    void (*end)(struct iso_output *output, const struct plain *plain, uint32_t position, bool last);
     const char *head, *tail;
+    const char *first, *session, *next; /* before a transaction: the first of all, the first of a
+                                           session, each other one */
+    const char *committed, *aborted;    /* behind one, by its outcome */
+    const char *session_end;
+    const char *between, *read, *write; /* between operations, and before the key of each */
+    const char *sees, *sets;            /* from the key of a read, a write, to the value */
+    const char *initial;                /* a value that its key starts with */
+    const char *operation_end;
     unsigned abilities;
+    bool says_place;  /* behind each operation: ",SESSION,TID" */
+    bool keeps_empty; /* a transaction without operations can be seen */
 };
 
-static bool writes(const struct plain *plain, uint32_t operation)
+static const struct style text_style = {.read = "r(",
+                                        .write = "w(",
+                                        .sees = ",",
+                                        .sets = ",",
+                                        .initial = "0",
+                                        .operation_end = ")\n",
+                                        .abilities = PLAIN_ABORTED,
+                                        .says_place = true};
+
+static const struct style awdit_style = {.session = "=====\n",
+                                         .next = "-----\n",
+                                         .read = "r ",
+                                         .write = "w ",
+                                         .sees = " ",
+                                         .sets = " ",
+                                         .initial = "0",
+                                         .operation_end = "\n"};
+
+static const struct style hist_style = {.first = "[",
+                                        .session = "---\n[",
+                                        .next = "[",
+                                        .committed = "]\n",
+                                        .aborted = "]!\n",
+                                        .between = " ",
+                                        .sees = "==",
+                                        .sets = ":=",
+                                        .initial = "?",
+                                        .abilities = PLAIN_ABORTED,
+                                        .keeps_empty = true};
+
+static const struct style json_style = {.head = "[",
+                                        .tail = "]\n",
+                                        .first = "[{\"events\":[",
+                                        .session = ",\n[{\"events\":[",
+                                        .next = ",\n {\"events\":[",
+                                        .committed = "],\"committed\":true}",
+                                        .aborted = "],\"committed\":false}",
+                                        .session_end = "]",
+                                        .between = ",",
+                                        .read = "{\"Read\":{\"variable\":",
+                                        .write = "{\"Write\":{\"variable\":",
+                                        .sees = ",\"version\":",
+                                        .sets = ",\"version\":",
+                                        .initial = "null",
+                                        .operation_end = "}}",
+                                        .abilities = PLAIN_ABORTED,
+                                        .keeps_empty = true};
+
+static const struct style *const styles[ISO_FORMATS] = {[ISO_FORMAT_TEXT] = &text_style,
+                                                        [ISO_FORMAT_AWDIT] = &awdit_style,
+                                                        [ISO_FORMAT_HIST] = &hist_style,
+                                                        [ISO_FORMAT_DBCOP_JSON] = &json_style};
+
+static void put(struct iso_output *output, const char *text)
 {
-    return iso_kind_writes(plain->history->ops.kind[operation]);
+    iso_output_text(output, text ? text : "");
 }
 
-static bool aborted(const struct plain *plain, uint32_t position)
-{
-    return iso_status_of(plain->history, plain->positions[position].transaction) == ISO_ABORTED;
-}
-
-static void nothing(struct iso_output *output, const struct plain *plain, uint32_t position,
-                    bool edge)
-{
-    (void)output, (void)plain, (void)position, (void)edge;
-}
-
-/* ---- w(key,value,session,txn) ---- */
-
-static void text_operation(struct iso_output *output, const struct plain *plain, uint32_t position,
-                           uint32_t operation, bool first)
+static void write_operation(struct iso_output *output, const struct style *style,
+                            const struct plain *plain, uint32_t operation)
 {
     uint64_t value;
-    (void)first;
-    plain_value(plain, operation, &value);
-    iso_output_format(output, "%c(%" PRIu64 ",%" PRIu64 ",%" PRIu32 ",",
-                      writes(plain, operation) ? 'w' : 'r', plain_key(plain, operation), value,
-                      plain->positions[position].session);
-    if (aborted(plain, position))
-        LITERAL(output, "-1)\n");
-    else
-        iso_output_format(output, "%" PRIu64 ")\n",
-                          plain_tid(plain, plain->positions[position].transaction));
-}
-
-/* ---- AWDIT ---- */
-
-static void awdit_begin(struct iso_output *output, const struct plain *plain, uint32_t position,
-                        bool first)
-{
-    if (position)
-        iso_output_text(output, first ? "=====\n" : "-----\n");
-    (void)plain;
-}
-
-static void awdit_operation(struct iso_output *output, const struct plain *plain, uint32_t position,
-                            uint32_t operation, bool first)
-{
-    uint64_t value;
-    (void)position, (void)first;
-    plain_value(plain, operation, &value);
-    iso_output_format(output, "%c %" PRIu64 " %" PRIu64 "\n", writes(plain, operation) ? 'w' : 'r',
-                      plain_key(plain, operation), value);
-}
-
-/* ---- .hist ---- */
-
-static void hist_begin(struct iso_output *output, const struct plain *plain, uint32_t position,
-                       bool first)
-{
-    iso_output_text(output, position && first ? "---\n[" : "[");
-    (void)plain;
-}
-
-static void hist_operation(struct iso_output *output, const struct plain *plain, uint32_t position,
-                           uint32_t operation, bool first)
-{
-    uint64_t value;
-    (void)position;
-    iso_output_format(output, "%s%" PRIu64 "%s", first ? "" : " ", plain_key(plain, operation),
-                      writes(plain, operation) ? ":=" : "==");
+    bool writes = iso_kind_writes(plain->history->ops.kind[operation]);
+    put(output, writes ? style->write : style->read);
+    iso_output_number(output, plain_key(plain, operation));
+    put(output, writes ? style->sets : style->sees);
     if (plain_value(plain, operation, &value))
         iso_output_number(output, value);
     else
-        iso_output_char(output, '?');
+        put(output, style->initial);
 }
 
-static void hist_end(struct iso_output *output, const struct plain *plain, uint32_t position,
-                     bool last)
+static void write_place(struct iso_output *output, const struct plain *plain,
+                        const struct plain_position *place)
 {
-    (void)last;
-    iso_output_text(output, aborted(plain, position) ? "]!\n" : "]\n");
-}
-
-/* ---- newer dbcop's JSON ---- */
-
-static void json_begin(struct iso_output *output, const struct plain *plain, uint32_t position,
-                       bool first)
-{
-    (void)plain;
-    if (position)
-        iso_output_text(output, ",\n");
-    iso_output_text(output, first ? "[{\"events\":[" : " {\"events\":[");
-}
-
-static void json_operation(struct iso_output *output, const struct plain *plain, uint32_t position,
-                           uint32_t operation, bool first)
-{
-    uint64_t value;
-    (void)position;
-    iso_output_format(output, "%s{\"%s\":{\"variable\":%" PRIu64 ",\"version\":", first ? "" : ",",
-                      writes(plain, operation) ? "Write" : "Read", plain_key(plain, operation));
-    if (plain_value(plain, operation, &value))
-        iso_output_number(output, value);
+    iso_output_format(output, ",%" PRIu32 ",", place->session);
+    if (iso_status_of(plain->history, place->transaction) == ISO_ABORTED)
+        iso_output_text(output, "-1");
     else
-        LITERAL(output, "null");
-    LITERAL(output, "}}");
-}
-
-static void json_end(struct iso_output *output, const struct plain *plain, uint32_t position,
-                     bool last)
-{
-    iso_output_format(output, "],\"committed\":%s}%s", aborted(plain, position) ? "false" : "true",
-                      last ? "]" : "");
-}
-
-/* ---- all of them ---- */
-
-static const struct style *style_of(enum iso_format format)
-{
-    static const struct style text = {nothing, text_operation, nothing, "", "", PLAIN_ABORTED};
-    static const struct style awdit = {awdit_begin, awdit_operation, nothing, "", "", 0};
-    static const struct style hist = {hist_begin, hist_operation, hist_end, "", "", PLAIN_ABORTED};
-    static const struct style json = {json_begin, json_operation, json_end,
-                                      "[",        "]\n",          PLAIN_ABORTED};
-    switch (format) {
-    case ISO_FORMAT_TEXT:
-        return &text;
-    case ISO_FORMAT_AWDIT:
-        return &awdit;
-    case ISO_FORMAT_HIST:
-        return &hist;
-    default:
-        return &json;
-    }
+        iso_output_format(output, "%" PRIu64, plain_tid(plain, place->transaction));
 }
 
 /* Returns how many operations are there. */
+static uint32_t write_operations(struct iso_output *output, const struct style *style,
+                                 const struct plain *plain, const struct plain_position *place)
+{
+    uint32_t count = 0;
+    ISO_EACH(o, plain->history->txns.first_op, place->transaction) {
+        if (!plain_says(plain, place->transaction, o))
+            continue;
+        put(output, count++ ? style->between : NULL);
+        write_operation(output, style, plain, o);
+        if (style->says_place)
+            write_place(output, plain, place);
+        put(output, style->operation_end);
+    }
+    return count;
+}
+
 static uint32_t write_transaction(struct iso_output *output, const struct style *style,
                                   const struct plain *plain, uint32_t position)
 {
-    const struct iso_history *history = plain->history;
-    uint32_t t = plain->positions[position].transaction;
-    uint32_t count = 0;
-    style->begin(output, plain, position, plain_starts_session(plain, position));
-    ISO_EACH(o, history->txns.first_op, t) {
-        if (!plain_says(plain, t, o))
-            continue;
-        style->operation(output, plain, position, o, count == 0);
-        count++;
-    }
-    style->end(output, plain, position,
-               position + 1 == plain->position_count || plain_starts_session(plain, position + 1));
+    const struct plain_position *place = &plain->positions[position];
+    bool is_aborted = iso_status_of(plain->history, place->transaction) == ISO_ABORTED;
+    bool is_last =
+        position + 1 == plain->position_count || plain_starts_session(plain, position + 1);
+    put(output, !position                               ? style->first
+                : plain_starts_session(plain, position) ? style->session
+                                                        : style->next);
+    uint32_t count = write_operations(output, style, plain, place);
+    put(output, is_aborted ? style->aborted : style->committed);
+    put(output, is_last ? style->session_end : NULL);
     return count;
 }
 
@@ -177,16 +141,15 @@ enum iso_status write_text(struct iso_history_writer *writer, const struct iso_h
                            struct iso_error *error)
 {
     struct plain plain;
-    const struct style *style = style_of(writer->format);
+    const struct style *style = styles[writer->format];
     enum iso_status status =
         plain_init(&plain, history, writer->format, style->abilities, &writer->loss, error);
     if (status == ISO_OK) {
-        iso_output_text(writer->output, style->head);
-        bool keeps_empty = style->begin == hist_begin || style->begin == json_begin;
+        put(writer->output, style->head);
         for (uint32_t i = 0; i < plain.position_count; i++)
             writer->loss.empty +=
-                write_transaction(writer->output, style, &plain, i) == 0 && !keeps_empty;
-        iso_output_text(writer->output, style->tail);
+                write_transaction(writer->output, style, &plain, i) == 0 && !style->keeps_empty;
+        put(writer->output, style->tail);
         writer->count += plain.position_count;
         writer->loss.tids =
             writer->format != ISO_FORMAT_TEXT || plain.rename_tids ? plain.position_count : 0;
