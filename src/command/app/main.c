@@ -8,7 +8,7 @@
 #include "app/commands.h"
 #include "base/memory.h"
 #include "cli/config.h"
-#include "cli/help.h"
+#include "cli/options.h"
 #include "cli/nearest.h"
 
 enum { COMMANDS_MOST = 32 };

@@ -14,7 +14,6 @@
 #include "base/memory.h"
 #include "base/sorted.h"
 #include "base/team.h"
-#include "measure/child.h"
 #include "measure/percentile.h"
 
 enum {

@@ -3,7 +3,6 @@
 
 #include "benchmark/kind.h"
 #include "chronos/chronos.h"
-#include "measure/child.h"
 
 enum { TRANSACTIONS, OPERATIONS, MEGABYTES, LOAD, SORT, CHECK, MEMORY, VIOLATIONS, COLUMNS };
 
@@ -73,15 +72,6 @@ static enum iso_status judge_in_child(void *context, double *numbers, struct iso
     return error->status;
 }
 
-static enum iso_status measure_chronos(struct bench_point *point, double *numbers,
-                                       struct iso_error *error)
-{
-    uint64_t peak;
-    if (iso_child_measure(judge_in_child, point, numbers, COLUMNS, &peak, error) == ISO_OK)
-        numbers[MEMORY] = BENCH_MEBIBYTES(peak);
-    return error->status;
-}
-
 static const char *const takes[] = {"threads", NULL};
 
 const struct bench_kind bench_chronos = {
@@ -94,5 +84,6 @@ const struct bench_kind bench_chronos = {
     .column_count = COLUMNS,
     .set_defaults = set_defaults,
     .prepare = prepare_file,
-    .measure = measure_chronos,
+    .run = judge_in_child,
+    .peak = MEMORY,
 };

@@ -15,7 +15,6 @@
 #include "connectors/yugabyte/yugabyte.h"
 #include "capture/capture.h"
 #include "base/inputs.h"
-#include "measure/child.h"
 
 enum { RECORDS, OPERATIONS, BYTES, SIZE, PEAK_MEMORY, COLUMNS };
 
@@ -168,15 +167,6 @@ static enum iso_status decode_in_child(void *context, double *numbers, struct is
     return error->status;
 }
 
-static enum iso_status measure_decoder(struct bench_point *point, double *numbers,
-                                       struct iso_error *error)
-{
-    uint64_t peak;
-    if (iso_child_measure(decode_in_child, point, numbers, COLUMNS, &peak, error) == ISO_OK)
-        numbers[PEAK_MEMORY] = BENCH_MEBIBYTES(peak);
-    return error->status;
-}
-
 static const char *const takes[] = {"encoding", NULL};
 
 const struct bench_kind bench_decode = {
@@ -188,5 +178,6 @@ const struct bench_kind bench_decode = {
     .applies = decoder_applies,
     .columns = columns,
     .column_count = COLUMNS,
-    .measure = measure_decoder,
+    .run = decode_in_child,
+    .peak = PEAK_MEMORY,
 };

@@ -16,7 +16,6 @@
 #include "connectors/kafka/mock.h"
 #include "connectors/kafka/producer.h"
 #include "connectors/kafka/topic.h"
-#include "measure/child.h"
 #include "pipeline/pipeline.h"
 
 enum {
@@ -241,15 +240,6 @@ static enum iso_status run_in_child(void *context, double *numbers, struct iso_e
     return error->status;
 }
 
-static enum iso_status measure_kafka(struct bench_point *point, double *numbers,
-                                     struct iso_error *error)
-{
-    uint64_t peak;
-    if (iso_child_measure(run_in_child, point, numbers, COLUMNS, &peak, error) == ISO_OK)
-        numbers[PEAK_MEMORY] = BENCH_MEBIBYTES(peak);
-    return error->status;
-}
-
 static const char *const takes[] = {"rate", "encoding", "partitions", "property", NULL};
 
 const struct bench_kind bench_kafka = {
@@ -260,5 +250,6 @@ const struct bench_kind bench_kafka = {
     .columns = columns,
     .column_count = COLUMNS,
     .add_settings = add_settings,
-    .measure = measure_kafka,
+    .run = run_in_child,
+    .peak = PEAK_MEMORY,
 };

@@ -12,6 +12,7 @@
 #include "cli/options.h"
 #include "generate/generate.h"
 #include "history/history.h"
+#include "measure/child.h"
 #include "measure/figures.h"
 
 /* The settings that options name. */
@@ -54,7 +55,10 @@ struct bench_kind {
                          size_t size); /* its own; may be NULL */
     enum iso_status (*prepare)(struct bench_point *point,
                                struct iso_error *error); /* may be NULL */
-    enum iso_status (*measure)(struct bench_point *point, double *numbers, struct iso_error *error);
+    iso_child_run *run;                                  /* measures it in a process of its own, */
+    size_t peak; /* whose most memory is this column; 0: none is */
+    enum iso_status (*measure)(struct bench_point *point, double *numbers,
+                               struct iso_error *error); /* where one process is not enough */
 };
 
 extern const struct bench_kind bench_chronos, bench_aion, bench_spill, bench_decode, bench_kafka;

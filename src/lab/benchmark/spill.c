@@ -22,7 +22,6 @@
 #include "benchmark/sweep.h"
 #include "base/memory.h"
 #include "base/team.h"
-#include "measure/child.h"
 
 enum {
     RATE,
@@ -412,12 +411,6 @@ static enum iso_status run_all(void *context, double *numbers, struct iso_error 
     return status;
 }
 
-static enum iso_status measure_spill(struct bench_point *point, double *numbers,
-                                     struct iso_error *error)
-{
-    return iso_child_measure(run_all, point, numbers, COLUMNS, NULL, error);
-}
-
 static const char *const takes[] = {"batch", "retention", "memory",  "spill",
                                     "every", "duration",  "threads", NULL};
 
@@ -430,5 +423,5 @@ const struct bench_kind bench_spill = {
     .column_count = COLUMNS,
     .set_defaults = set_defaults,
     .add_settings = add_settings,
-    .measure = measure_spill,
+    .run = run_all,
 };

@@ -190,6 +190,18 @@ static void show_progress(struct progress *progress, const struct bench_run *run
                 value, ++progress->done, progress->total);
 }
 
+static enum iso_status measure_once(const struct bench_kind *kind, struct bench_point *point,
+                                    double *numbers, struct iso_error *error)
+{
+    uint64_t peak;
+    if (kind->measure)
+        return kind->measure(point, numbers, error);
+    if (iso_child_measure(kind->run, point, numbers, kind->column_count, &peak, error) == ISO_OK &&
+        kind->peak)
+        numbers[kind->peak] = BENCH_MEBIBYTES(peak);
+    return error->status;
+}
+
 static enum iso_status measure_experiment(const struct bench_run *run, struct bench_point *point,
                                           const char *parameter, const char *value)
 {
@@ -198,7 +210,7 @@ static enum iso_status measure_experiment(const struct bench_run *run, struct be
     double(*rounds)[ISO_FIGURE_COLUMNS] = iso_allocate(run->repeats * sizeof *rounds);
     double *numbers = iso_allocate(run->repeats * sizeof *numbers);
     for (uint64_t round = 0; round < run->repeats && error->status == ISO_OK; round++)
-        run->kind->measure(point, rounds[round], error);
+        measure_once(run->kind, point, rounds[round], error);
     if (error->status == ISO_OK) {
         struct iso_figure_row *row =
             iso_figures_add(run->figures, point->experiment, parameter, value);

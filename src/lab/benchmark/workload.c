@@ -11,7 +11,6 @@
 #include "generate/generate.h"
 #include "native/read.h"
 #include "formats/write_history.h"
-#include "measure/child.h"
 
 static void pass_over(void *context, const struct iso_aion_event *event)
 {

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "cli/common.h"
-#include "cli/help.h"
+#include "cli/options.h"
 
 enum { HELP_COLUMN = 26 };
 

@@ -8,7 +8,6 @@
 
 #include "cli/common.h"
 #include "cli/config.h"
-#include "cli/help.h"
 #include "cli/nearest.h"
 #include "base/memory.h"
 #include "iso/version.h"

@@ -33,4 +33,6 @@ enum iso_status cli_run(struct app *app, int count, char **arguments, void *targ
  * options. */
 enum iso_status cli_option_set(struct app *app, const char *name, const char *text, void *target);
 
+/* What `--help` prints of a command, and --version. */
+void cli_help(struct iso_output *output, const struct cli_command *command);
 void cli_version(struct iso_output *output);

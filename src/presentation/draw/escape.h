@@ -18,3 +18,9 @@ size_t iso_escape_width(const char *bytes, size_t length, size_t most);
 
 /* For a quoted string of DOT. */
 void iso_escape_dot(struct iso_text *text, const char *bytes, size_t length);
+
+/* A <title> of SVG, which browsers show as a tooltip: one line, or two. */
+void svg_put_title(struct iso_text *text, const char *first, const char *second);
+
+/* A <text> of SVG whose middle line is at y, of at most so many letters. */
+void svg_put_words(struct iso_text *text, const char *words, double x, double y, size_t most);

@@ -33,6 +33,36 @@ static void put_element(struct iso_text *text, const char *begin, const char *co
     iso_text_put(text, end);
 }
 
+/* ---- the time line as a list: downwards, so that it fits a phone, and with words that wrap; what
+ * counts is the order, so rows are not spread by their times ---- */
+
+static const char *const classes[] = {[ISO_MARK_NONE] = "plain",
+                                      [ISO_MARK_EXPECTED] = "expected",
+                                      [ISO_MARK_ACTUAL] = "actual",
+                                      [ISO_MARK_READ] = "look",
+                                      [ISO_MARK_MORE] = "more"};
+
+static void put_item(const struct iso_argument *argument, const struct iso_argument_row *row,
+                     struct iso_text *text)
+{
+    const char *mark = iso_mark_word(row->mark);
+    iso_text_format(text, "<li class=\"%s\"><code class=\"when\">", classes[row->mark]);
+    put_escaped(text, iso_argument_text(argument, row->when_text));
+    if (mark)
+        iso_text_format(text, " (%s)", mark);
+    put_element(text, "</code><span class=\"what\">", iso_argument_text(argument, row->what_text),
+                "</span></li>\n");
+}
+
+static void put_list(const struct iso_argument *argument, struct iso_text *text)
+{
+    iso_text_put(text, "<ol class=\"t\">\n");
+    for (uint32_t i = 0; i < argument->row_count; i++)
+        if (!argument->rows[i].only_drawn)
+            put_item(argument, &argument->rows[i], text);
+    iso_text_put(text, "</ol>\n");
+}
+
 /* ---- one violation ---- */
 
 static void put_steps(const struct iso_argument *argument, struct iso_text *text)
@@ -142,7 +172,7 @@ static void put_line(const struct iso_argument *argument, uint32_t number, struc
     if (is_drawn)
         put_picture(&timeline, number, text);
     if (argument->row_count)
-        iso_page_line(argument, text);
+        put_list(argument, text);
     iso_timeline_release(&timeline);
 }
 

@@ -13,6 +13,3 @@
 enum { ISO_PAGE_BYTES = 5000000 };
 
 void iso_page_write(const struct iso_facts *facts, enum iso_wall wall, struct iso_text *text);
-
-/* An argument's time line as an <ol> element. */
-void iso_page_line(const struct iso_argument *argument, struct iso_text *text);

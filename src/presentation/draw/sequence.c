@@ -5,7 +5,6 @@
 #include <stdio.h>
 
 #include "draw/escape.h"
-#include "draw/svg_private.h"
 
 enum {
     LEFT = 44, /* row numbers */

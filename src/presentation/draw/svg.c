@@ -6,7 +6,6 @@
 #include "draw/drawing.h"
 #include "draw/escape.h"
 #include "draw/layout.h"
-#include "draw/svg_private.h"
 
 enum {
     NAME_SHOWN = 24,

@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "draw/escape.h"
-#include "draw/svg_private.h"
 #include "draw/timeline_layout.h"
 
 enum { WORDS_SHOWN = 400, DESCRIPTION_SHOWN = 2000, POINT_SIZE = 5 };
