@@ -53,7 +53,7 @@ static enum iso_status record_topics(struct iso_kafka_consumer *consumer,
         int64_t now = iso_kafka_now();
         if (writing.status == ISO_OK && now - flushed >= FLUSH_MS) {
             flushed = now;
-            iso_capture_flush(writer, &writing);
+            iso_stream_flush(iso_capture_stream(writer), &writing);
         }
         if (writing.status != ISO_OK)
             iso_error_set(error, writing.status, "%s", writing.text);

@@ -29,6 +29,7 @@
 #include <stdbool.h>
 
 #include "base/error.h"
+#include "bytes/stream.h"
 #include "base/inputs.h"
 #include "base/message.h"
 
@@ -64,15 +65,11 @@ uint32_t iso_capture_signs(const struct iso_capture_reader *reader,
                            const struct iso_capture_sign **signs);
 
 struct iso_capture_writer *iso_capture_writer_new(const char *path, struct iso_error *error);
-/* As the functions of streams (bytes/stream.h): for a run that goes on where it was killed. */
-/* Bytes of the file until now; packed, about. */
-uint64_t iso_capture_written(const struct iso_capture_writer *writer);
+/* As of streams (bytes/stream.h): for a run that goes on where it was killed. */
 struct iso_capture_writer *iso_capture_writer_resume(const char *path, uint64_t length,
                                                      struct iso_error *error);
-enum iso_status iso_capture_writer_cut(struct iso_capture_writer *writer, struct iso_error *error);
-enum iso_status iso_capture_writer_settle(struct iso_capture_writer *writer, uint64_t *length,
-                                          struct iso_error *error);
-enum iso_status iso_capture_writer_sync(struct iso_capture_writer *writer, struct iso_error *error);
+/* What lines go into: to flush, to measure, to go on with. The writer's. */
+struct iso_stream_writer *iso_capture_stream(struct iso_capture_writer *writer);
 
 enum iso_status iso_capture_write(struct iso_capture_writer *writer,
                                   const struct iso_message *message, struct iso_error *error);
@@ -92,7 +89,6 @@ enum iso_status iso_capture_end(struct iso_capture_writer *writer, const char *t
                                 int32_t partition, struct iso_error *error);
 enum iso_status iso_capture_reached(struct iso_capture_writer *writer, uint64_t time,
                                     struct iso_error *error);
-enum iso_status iso_capture_flush(struct iso_capture_writer *writer, struct iso_error *error);
 /* Ends the file and frees the writer; the status of the whole. */
 enum iso_status iso_capture_writer_close(struct iso_capture_writer *writer,
                                          struct iso_error *error);

@@ -4,7 +4,6 @@
 #include "base/memory.h"
 #include "capture/capture.h"
 #include "capture/parse.h"
-#include "bytes/stream.h"
 
 /* Batches of captures without marks. */
 enum { BATCH_MESSAGES = 1024, BATCH_BYTES = 1 << 18 };

@@ -6,7 +6,6 @@
 #include "base/text.h"
 #include "base/utf8.h"
 #include "capture/capture.h"
-#include "bytes/stream.h"
 
 struct iso_capture_writer {
     struct iso_stream_writer *stream;
@@ -33,25 +32,9 @@ struct iso_capture_writer *iso_capture_writer_resume(const char *path, uint64_t 
     return writer_of(iso_stream_writer_resume(path, length, error));
 }
 
-uint64_t iso_capture_written(const struct iso_capture_writer *writer)
+struct iso_stream_writer *iso_capture_stream(struct iso_capture_writer *writer)
 {
-    return iso_stream_written(writer->stream);
-}
-
-enum iso_status iso_capture_writer_cut(struct iso_capture_writer *writer, struct iso_error *error)
-{
-    return iso_stream_writer_cut(writer->stream, error);
-}
-
-enum iso_status iso_capture_writer_settle(struct iso_capture_writer *writer, uint64_t *length,
-                                          struct iso_error *error)
-{
-    return iso_stream_writer_mark(writer->stream, length, error);
-}
-
-enum iso_status iso_capture_writer_sync(struct iso_capture_writer *writer, struct iso_error *error)
-{
-    return iso_stream_writer_sync(writer->stream, error);
+    return writer->stream;
 }
 
 enum iso_status iso_capture_writer_close(struct iso_capture_writer *writer, struct iso_error *error)
@@ -187,9 +170,4 @@ enum iso_status iso_capture_write(struct iso_capture_writer *writer,
     iso_text_put(line, ",\"payload\":");
     put_bytes(line, message->payload);
     return end_line(writer, "}\n", error);
-}
-
-enum iso_status iso_capture_flush(struct iso_capture_writer *writer, struct iso_error *error)
-{
-    return iso_stream_flush(writer->stream, error);
 }

@@ -6,8 +6,6 @@
 
 #include "cli/log.h"
 
-enum { BOTH = 2 };
-
 /* ---- the files ---- */
 
 static struct iso_capture_writer *open_one(const char *path, bool resumable,
@@ -17,7 +15,7 @@ static struct iso_capture_writer *open_one(const char *path, bool resumable,
         return iso_capture_writer_new(path, error);
     struct iso_capture_writer *writer = iso_capture_writer_resume(path, 0, error);
     if (writer)
-        iso_capture_writer_cut(writer, error);
+        iso_stream_writer_cut(iso_capture_stream(writer), error);
     return writer;
 }
 
@@ -57,7 +55,7 @@ enum iso_status run_recording_batch(struct run_recording *recording,
 static bool has_room(struct run_recording *recording)
 {
     uint64_t limit = recording->dead_letter_limit;
-    if (!limit || iso_capture_written(recording->dead_letter) < limit)
+    if (!limit || iso_stream_written(iso_capture_stream(recording->dead_letter)) < limit)
         return true;
     if (!recording->unkept++)
         cli_log_warning("%s: has reached --dead-letter-limit, %" PRIu64
@@ -78,13 +76,21 @@ bool run_recording_keep(struct run_recording *recording, const struct iso_messag
     return false;
 }
 
+static enum iso_status do_both(const struct run_recording *recording,
+                               enum iso_status (*work)(struct iso_stream_writer *,
+                                                       struct iso_error *),
+                               struct iso_error *error)
+{
+    struct iso_capture_writer *writers[] = {recording->messages, recording->dead_letter};
+    for (int i = 0; i < 2 && error->status == ISO_OK; i++)
+        if (writers[i])
+            work(iso_capture_stream(writers[i]), error);
+    return error->status;
+}
+
 enum iso_status run_recording_flush(struct run_recording *recording, struct iso_error *error)
 {
-    struct iso_capture_writer *writers[BOTH] = {recording->messages, recording->dead_letter};
-    for (int i = 0; i < BOTH && error->status == ISO_OK; i++)
-        if (writers[i])
-            iso_capture_flush(writers[i], error);
-    return error->status;
+    return do_both(recording, iso_stream_flush, error);
 }
 
 /* ---- with --state ---- */
@@ -108,20 +114,18 @@ enum iso_status run_recording_settle(struct run_recording *recording,
 {
     mark->dead_letter_name.used = 0;
     if (recording->messages)
-        iso_capture_writer_settle(recording->messages, &mark->record, error);
+        iso_stream_writer_mark(iso_capture_stream(recording->messages), &mark->record, error);
     if (recording->dead_letter && error->status == ISO_OK) {
         iso_text_put(&mark->dead_letter_name, recording->dead_letter_path);
-        iso_capture_writer_settle(recording->dead_letter, &mark->dead_letter, error);
+        iso_stream_writer_mark(iso_capture_stream(recording->dead_letter), &mark->dead_letter,
+                               error);
     }
     return error->status;
 }
 
 void run_recording_sync(struct run_recording *recording, struct iso_error *error)
 {
-    struct iso_capture_writer *writers[BOTH] = {recording->messages, recording->dead_letter};
-    for (int i = 0; i < BOTH && error->status == ISO_OK; i++)
-        if (writers[i])
-            iso_capture_writer_sync(writers[i], error);
+    do_both(recording, iso_stream_writer_sync, error);
 }
 
 /* Whether the mark is one of the file that dead letters go to now. */
@@ -147,9 +151,5 @@ enum iso_status run_recording_resume(struct run_recording *recording, const char
 
 enum iso_status run_recording_cut(struct run_recording *recording, struct iso_error *error)
 {
-    struct iso_capture_writer *writers[BOTH] = {recording->messages, recording->dead_letter};
-    for (int i = 0; i < BOTH && error->status == ISO_OK; i++)
-        if (writers[i])
-            iso_capture_writer_cut(writers[i], error);
-    return error->status;
+    return do_both(recording, iso_stream_writer_cut, error);
 }
