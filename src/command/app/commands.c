@@ -1,6 +1,6 @@
 #include "app/commands.h"
 
-#include "cli/document.h"
+#include "cli/options.h"
 
 /* A new command is its file and its row here. */
 const struct cli_command *const app_commands[] = {

@@ -56,6 +56,16 @@ static void add_settings(const struct bench *bench, char *text, size_t size)
 
 /* ---- the engine ---- */
 
+/* How an engine gets the arrivals, and what is measured there. */
+typedef enum iso_status feed(struct iso_aion *engine, const struct bench_arrivals *arrivals,
+                             uint32_t batch, double *numbers, struct iso_error *error);
+
+struct run {
+    const struct bench_point *point;
+    bool delayed;
+    feed *feed;
+};
+
 static struct iso_aion *new_engine(const struct bench *bench, struct iso_team *team,
                                    const struct iso_history *history)
 {
@@ -67,12 +77,23 @@ static struct iso_aion *new_engine(const struct bench *bench, struct iso_team *t
     return engine;
 }
 
-/* ---- saturated ---- */
+static enum iso_status run_engine(void *context, double *numbers, struct iso_error *error)
+{
+    const struct run *run = context;
+    const struct bench *bench = &run->point->bench;
+    struct bench_arrivals arrivals;
+    if (bench_arrivals_init(&arrivals, run->point, run->delayed, error) == ISO_OK) {
+        struct iso_team *team = iso_team_new((uint32_t)bench->threads);
+        struct iso_aion *engine = new_engine(bench, team, &arrivals.history);
+        run->feed(engine, &arrivals, (uint32_t)bench->batch, numbers, error);
+        iso_aion_free(engine);
+        iso_team_free(team);
+    }
+    bench_arrivals_release(&arrivals);
+    return error->status;
+}
 
-struct saturated {
-    const struct bench_point *point;
-    bool delayed;
-};
+/* ---- saturated ---- */
 
 enum { RATE, BYTES, FOUND, SATURATED_NUMBERS };
 
@@ -84,10 +105,12 @@ static uint64_t larger_bytes(uint64_t bytes, const struct iso_aion *engine)
 }
 
 /* Everything, batch after batch; time is that of the arrivals. */
-static enum iso_status feed_engine(struct iso_aion *engine, const struct bench_arrivals *arrivals,
-                                   uint32_t batch, double *numbers, struct iso_error *error)
+static enum iso_status feed_saturated(struct iso_aion *engine,
+                                      const struct bench_arrivals *arrivals, uint32_t batch,
+                                      double *numbers, struct iso_error *error)
 {
     enum { LOOK_EVERY = 64 };
+    struct iso_aion_stats stats;
     uint32_t count = arrivals->history.txns.count, batches = 0;
     uint64_t bytes = 0, now = 0;
     double started = cli_seconds();
@@ -105,29 +128,11 @@ static enum iso_status feed_engine(struct iso_aion *engine, const struct bench_a
     iso_aion_end(engine, now);
     numbers[RATE] = count / (cli_seconds() - started);
     numbers[BYTES] = (double)bytes;
+    iso_aion_stats(engine, &stats);
+    numbers[FOUND] = 0;
+    for (int axiom = 0; axiom < ISO_AXIOMS; axiom++)
+        numbers[FOUND] += (double)stats.counts[axiom];
     return ISO_OK;
-}
-
-static enum iso_status run_saturated(void *context, double *numbers, struct iso_error *error)
-{
-    const struct saturated *run = context;
-    struct bench_arrivals arrivals;
-    struct iso_aion_stats stats;
-    if (bench_arrivals_init(&arrivals, run->point, run->delayed, error) == ISO_OK) {
-        struct iso_team *team = iso_team_new((uint32_t)run->point->bench.threads);
-        struct iso_aion *engine = new_engine(&run->point->bench, team, &arrivals.history);
-        if (feed_engine(engine, &arrivals, (uint32_t)run->point->bench.batch, numbers, error) ==
-            ISO_OK) {
-            iso_aion_stats(engine, &stats);
-            numbers[FOUND] = 0;
-            for (int axiom = 0; axiom < ISO_AXIOMS; axiom++)
-                numbers[FOUND] += (double)stats.counts[axiom];
-        }
-        iso_aion_free(engine);
-        iso_team_free(team);
-    }
-    bench_arrivals_release(&arrivals);
-    return error->status;
 }
 
 /* ---- by the clock ---- */
@@ -151,8 +156,8 @@ static double microseconds_since(double started)
 }
 
 /* The engine takes what has arrived, at most a batch, whenever it is free. */
-static enum iso_status feed_by_clock(struct iso_aion *engine, const struct bench_arrivals *arrivals,
-                                     uint32_t batch, struct turns *turns, struct iso_error *error)
+static enum iso_status take_turns(struct iso_aion *engine, const struct bench_arrivals *arrivals,
+                                  uint32_t batch, struct turns *turns, struct iso_error *error)
 {
     uint32_t count = arrivals->history.txns.count, first = 0;
     struct iso_aion_stats stats;
@@ -229,43 +234,32 @@ static void fill_latencies(const struct bench_arrivals *arrivals, const struct t
     ISO_FREE_ALL(tentative, settled);
 }
 
-static enum iso_status run_by_clock(void *context, double *numbers, struct iso_error *error)
+static enum iso_status feed_by_clock(struct iso_aion *engine, const struct bench_arrivals *arrivals,
+                                     uint32_t batch, double *numbers, struct iso_error *error)
 {
-    const struct bench_point *point = context;
-    struct bench_arrivals arrivals;
+    size_t count = arrivals->history.txns.count;
+    struct turns turns = {.list = iso_allocate((count + 1) * sizeof *turns.list)};
     struct iso_aion_stats stats;
-    if (bench_arrivals_init(&arrivals, point, true, error) == ISO_OK) {
-        uint32_t count = arrivals.history.txns.count;
-        struct turns turns = {.list = iso_allocate(((size_t)count + 1) * sizeof *turns.list)};
-        struct iso_team *team = iso_team_new((uint32_t)point->bench.threads);
-        struct iso_aion *engine = new_engine(&point->bench, team, &arrivals.history);
-        if (feed_by_clock(engine, &arrivals, (uint32_t)point->bench.batch, &turns, error) ==
-                ISO_OK &&
-            count) {
-            iso_aion_stats(engine, &stats);
-            fill_latencies(&arrivals, &turns, numbers);
-            numbers[FLIPPED] = 100.0 * (double)stats.flipped / (double)stats.transactions;
-            numbers[RECHECKS] = (double)stats.rechecks;
-        }
-        iso_aion_free(engine);
-        iso_team_free(team);
-        iso_free(turns.list);
+    if (take_turns(engine, arrivals, batch, &turns, error) == ISO_OK && count) {
+        iso_aion_stats(engine, &stats);
+        fill_latencies(arrivals, &turns, numbers);
+        numbers[FLIPPED] = 100.0 * (double)stats.flipped / (double)stats.transactions;
+        numbers[RECHECKS] = (double)stats.rechecks;
     }
-    bench_arrivals_release(&arrivals);
+    iso_free(turns.list);
     return error->status;
 }
 
 static enum iso_status measure_aion(struct bench_point *point, double *numbers,
                                     struct iso_error *error)
 {
-    struct saturated in_order = {point, false}, delayed = {point, true};
+    struct run by_clock = {point, true, feed_by_clock}, in_order = {point, false, feed_saturated},
+               delayed = {point, true, feed_saturated};
     double first[SATURATED_NUMBERS], second[SATURATED_NUMBERS];
     uint64_t peak = 0;
-    if (iso_child_measure(run_by_clock, point, numbers, COLUMNS, NULL, error) != ISO_OK ||
-        iso_child_measure(run_saturated, &in_order, first, SATURATED_NUMBERS, NULL, error) !=
-            ISO_OK ||
-        iso_child_measure(run_saturated, &delayed, second, SATURATED_NUMBERS, &peak, error) !=
-            ISO_OK)
+    if (iso_child_measure(run_engine, &by_clock, numbers, COLUMNS, NULL, error) != ISO_OK ||
+        iso_child_measure(run_engine, &in_order, first, SATURATED_NUMBERS, NULL, error) != ISO_OK ||
+        iso_child_measure(run_engine, &delayed, second, SATURATED_NUMBERS, &peak, error) != ISO_OK)
         return error->status;
     numbers[IN_ORDER] = first[RATE];
     numbers[DELAYED] = second[RATE];

@@ -3,19 +3,20 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "cli/document.h"
 #include "cli/common.h"
 #include "cli/nearest.h"
 #include "cli/options.h"
 
 /* ---- what the three share ---- */
 
-bool cli_option_takes_file(const struct cli_option *option)
+static bool takes_file(const struct cli_option *option)
 {
     return option->argument && strstr(option->argument, "FILE");
 }
 
-struct iso_text cli_first_sentence(const char *help)
+/* The help of an option in one line: its first sentence, without its period. Released by the
+ * caller. */
+static struct iso_text first_sentence(const char *help)
 {
     struct iso_text line = {0};
     for (; *help && !(*help == '.' && (!help[1] || help[1] == ' ' || help[1] == '\n')); help++)
@@ -103,7 +104,7 @@ static void bash_value(struct iso_text *text, const struct cli_command *command,
         put_words(text, option->choices, " ");
         iso_text_put(text, "'");
     } else {
-        iso_text_put(text, cli_option_takes_file(option) ? "kind=file" : "kind=text");
+        iso_text_put(text, takes_file(option) ? "kind=file" : "kind=text");
     }
     iso_text_put(text, " ;;\n");
 }
@@ -178,7 +179,7 @@ static void zsh_action(struct iso_text *text, const struct cli_option *option)
         iso_text_put(text, "(");
         put_words(text, option->choices, " ");
         iso_text_put(text, ")");
-    } else if (cli_option_takes_file(option)) {
+    } else if (takes_file(option)) {
         iso_text_put(text, "_files");
     } else {
         iso_text_put(text, " ");
@@ -188,7 +189,7 @@ static void zsh_action(struct iso_text *text, const struct cli_option *option)
 static void zsh_spelling(struct iso_text *text, const struct cli_option *option,
                          const char *spelling)
 {
-    struct iso_text sentence = cli_first_sentence(option->help);
+    struct iso_text sentence = first_sentence(option->help);
     iso_text_format(text, " \\\n            '%s%s", option->type == CLI_TEXTS ? "*" : "", spelling);
     if (option->type != CLI_FLAG)
         iso_text_put(text, spelling[1] == '-' ? "=" : "+");
@@ -281,7 +282,7 @@ static void fish_line(struct iso_text *text, const struct cli_command *command)
 static void fish_option(struct iso_text *text, const struct cli_command *command,
                         const struct cli_option *option)
 {
-    struct iso_text sentence = cli_first_sentence(option->help);
+    struct iso_text sentence = first_sentence(option->help);
     char letter[2] = {option->letter, 0};
     fish_line(text, command);
     iso_text_format(text, " -l %s", option->name);
@@ -292,7 +293,7 @@ static void fish_option(struct iso_text *text, const struct cli_command *command
         put_words(text, option->choices, " ");
         iso_text_put(text, "'");
     } else if (option->type != CLI_FLAG) {
-        iso_text_put(text, cli_option_takes_file(option) ? " -r -F" : " -x");
+        iso_text_put(text, takes_file(option) ? " -r -F" : " -x");
     }
     iso_text_put(text, " -d ");
     fish_put(text, sentence.bytes, sentence.used);

@@ -1,7 +1,5 @@
 /* `isochron document`: the man page and the reference page, made from the option tables. For
  * building: hidden. */
-#include "cli/document.h"
-
 #include <stdio.h>
 #include <string.h>
 

@@ -36,3 +36,6 @@ enum iso_status cli_option_set(struct app *app, const char *name, const char *te
 /* What `--help` prints of a command, and --version. */
 void cli_help(struct iso_output *output, const struct cli_command *command);
 void cli_version(struct iso_output *output);
+
+/* What writes man page, reference page and completion in shells from the option tables. */
+extern const struct cli_command cli_completion, cli_document;

@@ -106,9 +106,20 @@ static void put_number(struct iso_text *text, const char *before, uint64_t numbe
     iso_text_format(text, "%s%" PRIu64, before, number);
 }
 
+/* The party's number, from 0. */
+static uint32_t number_of(struct iso_argument *argument, struct iso_party party)
+{
+    for (uint32_t i = 0; i < argument->party_count; i++)
+        if (argument->parties[i].tid == party.tid)
+            return i;
+    ISO_GROW(argument->parties, argument->party_count, argument->party_capacity);
+    argument->parties[argument->party_count] = party;
+    return argument->party_count++;
+}
+
 static void put_name(struct iso_argument *argument, struct iso_party party)
 {
-    put_number(&argument->text, "T", argue_party(argument, party) + 1u);
+    put_number(&argument->text, "T", number_of(argument, party) + 1u);
 }
 
 static struct iso_party party_of(const struct iso_argument *argument, uint32_t transaction)
@@ -275,24 +286,14 @@ uint32_t argue_written(struct iso_argument *argument, uint32_t write)
 void argue_edge(struct iso_argument *argument, uint32_t from, uint32_t to, const char *type,
                 const char *format, ...)
 {
-    struct iso_argument_edge edge = {.from = argue_party(argument, party_of(argument, from)),
-                                     .to = argue_party(argument, party_of(argument, to))};
+    struct iso_argument_edge edge = {.from = number_of(argument, party_of(argument, from)),
+                                     .to = number_of(argument, party_of(argument, to))};
     va_list values;
     va_start(values, format);
     edge.label = add_text(argument, format, &values);
     va_end(values);
     snprintf(edge.type, sizeof edge.type, "%s", type);
     ISO_PUSH(argument->edges, argument->edge_count, argument->edge_capacity, edge);
-}
-
-uint32_t argue_party(struct iso_argument *argument, struct iso_party party)
-{
-    for (uint32_t i = 0; i < argument->party_count; i++)
-        if (argument->parties[i].tid == party.tid)
-            return i;
-    ISO_GROW(argument->parties, argument->party_count, argument->party_capacity);
-    argument->parties[argument->party_count] = party;
-    return argument->party_count++;
 }
 
 const char *iso_mark_word(enum iso_mark mark)

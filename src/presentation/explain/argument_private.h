@@ -47,9 +47,6 @@ void argue_put_operation_value(struct iso_text *text, const struct iso_history *
 void argue_put_claim_value(struct iso_text *text, const struct iso_argument *argument,
                            const struct iso_claim_value *value);
 
-/* The party's number, from 0. */
-uint32_t argue_party(struct iso_argument *argument, struct iso_party party);
-
 /* The writer's first write of what a read found (of a list: of one of its elements); ISO_NONE:
  * none. */
 uint32_t argue_write_found(const struct iso_history *history, uint32_t read, uint32_t writer);

@@ -87,8 +87,8 @@ static void put_parties(struct iso_output *output, const struct iso_argument *ar
     iso_text_release(&text);
 }
 
-void iso_explain_argument(struct iso_output *output, const struct iso_argument *argument,
-                          uint32_t number)
+static void put_argument(struct iso_output *output, const struct iso_argument *argument,
+                         uint32_t number)
 {
     char id[ISO_WRONG_ID];
     const struct iso_claim *claim = argument->claim;
@@ -121,7 +121,7 @@ void iso_explain_text(struct iso_output *output, const struct iso_facts *facts, 
     for (uint32_t i = 0; i < claims->count; i++) {
         struct iso_argument argument;
         iso_argument_init(&argument, facts, &claims->list[i], wall);
-        iso_explain_argument(output, &argument, i + 1);
+        put_argument(output, &argument, i + 1);
         iso_argument_release(&argument);
     }
     if (unlisted)

@@ -4,10 +4,6 @@
 #include "explain/argument.h"
 #include "bytes/output.h"
 
-/* One argument as a paragraph, with its number in the list (from 1). */
-void iso_explain_argument(struct iso_output *output, const struct iso_argument *argument,
-                          uint32_t number);
-
 /* A headline, every claim's argument, and what was not listed. */
 void iso_explain_text(struct iso_output *output, const struct iso_facts *facts, enum iso_wall wall);
 

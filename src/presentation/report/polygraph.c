@@ -83,9 +83,3 @@ struct report_cycle report_find_cycle(const struct iso_polygraph_report *report)
     }
     return cycle;
 }
-
-const char *report_edge_name(enum iso_edge_kind kind)
-{
-    static const char *const names[] = {"own", "so", "rt", "wr", "ww", "rw", "implied"};
-    return names[kind];
-}

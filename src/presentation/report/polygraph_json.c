@@ -59,9 +59,10 @@ static void report_finding(const struct iso_polygraph_report *report,
 static struct iso_reported_edge edge_of(const struct iso_history *history,
                                         const struct iso_edge *from)
 {
+    static const char *const names[] = {"own", "so", "rt", "wr", "ww", "rw", "implied"};
     struct iso_reported_edge edge = {.from = report_tid(history, report_edge_from(from)),
-                                     .to = report_tid(history, report_edge_to(from))};
-    snprintf(edge.type, sizeof edge.type, "%s", report_edge_name(from->kind));
+                                     .to = report_tid(history, from->to / 2)};
+    snprintf(edge.type, sizeof edge.type, "%s", names[from->kind]);
     if (from->key != ISO_NONE)
         edge.key = report_atom(history, history->keys.atom[from->key]);
     return edge;

@@ -70,13 +70,6 @@ static inline uint32_t report_edge_from(const struct iso_edge *edge)
 {
     return edge->from / 2;
 }
-static inline uint32_t report_edge_to(const struct iso_edge *edge)
-{
-    return edge->to / 2;
-}
-
-/* "wr", "ww", "rw", "so", "rt", "implied". */
-const char *report_edge_name(enum iso_edge_kind kind);
 
 /* Number `index` of the list: the findings, and then the cycle. */
 void report_order_violation(const struct iso_polygraph_report *report,
