@@ -12,6 +12,7 @@
 #include "app/explanation.h"
 #include "app/levels.h"
 #include "database/database.h"
+#include "run/input/left_out.h"
 #include "run/replay.h"
 #include "suite/changes.h"
 #include "suite/command.h"
@@ -112,6 +113,19 @@ static enum iso_status judge_stream(struct app *app, struct levels *levels,
     return levels_judge(app, levels, stream);
 }
 
+static void log_left_out(const struct suite_base *base, const struct iso_pipeline *pipeline)
+{
+    uint32_t count;
+    struct iso_join_left_out *list = run_left_out(pipeline, &count);
+    for (uint32_t i = 0; i < count && i < RUN_TABLES_NAMED; i++)
+        cli_log("%s: %" PRIu64
+                " operation%s on %.*s not judged: while the command ran it got other "
+                "columns, another key or another name, or it was not seen how it was made",
+                base->name, list[i].operations, cli_plural(list[i].operations), (int)list[i].length,
+                list[i].name);
+    iso_free(list);
+}
+
 /* As `replay` does it, and then by levels. */
 static enum iso_status judge(struct app *app, const struct suite_command_line *line,
                              const struct suite_base *base, struct levels *levels)
@@ -128,6 +142,8 @@ static enum iso_status judge(struct app *app, const struct suite_command_line *l
     options.keep = true;
     options.quiet = true;
     options.allow_unjudged = line->allow_unjudged;
+    /* which tables have a source is this command's choice, not its user's */
+    options.pipeline.strict_coverage = !line->allow_unjudged;
     iso_text_format(&changes,
                     "debezium:" SUITE_CHANGES
                     ",format=test_decoding,cells=true,identity=default,tables=%s",
@@ -138,6 +154,8 @@ static enum iso_status judge(struct app *app, const struct suite_command_line *l
     if (run_stream_open(&stream, &options, &app->out, false, true, &app->error) == ISO_OK &&
         run_replay_files(&stream, &inputs, &app->error) == ISO_OK)
         judge_stream(app, levels, &stream);
+    if (!line->quiet && app->error.status == ISO_OK)
+        log_left_out(base, stream.pipeline);
     if (line->keep && !line->quiet)
         cli_log("judged again by: isochron replay --source '%s' --source %s --initial null %s",
                 changes.bytes, records.bytes, base->path);
