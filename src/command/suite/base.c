@@ -4,10 +4,10 @@
 #include <poll.h>
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 
 #include "base/clock.h"
 #include "base/memory.h"
+#include "observe/world.h"
 
 enum { END_ROUNDS = 1500, CHANGES_MS = 20, PAUSE_SHARE = 9 };
 
@@ -61,20 +61,13 @@ enum iso_status suite_base_open(struct suite_base *base, const char *url, const 
 
 /* ---- meanwhile ---- */
 
-static uint64_t nanoseconds(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
-}
-
 /* Commits that no record tells of are known by snapshots. */
 static enum iso_status take_snapshot(struct suite_base *base, struct iso_error *error)
 {
-    uint64_t sent = nanoseconds();
+    uint64_t sent = (uint64_t)observe_nanoseconds();
     if (suite_ask(base->beside, "SELECT pg_current_snapshot()", error) == ISO_OK)
         suite_snapshots_take(&base->records.snapshots, iso_database_value(base->beside, 0, 0), sent,
-                             nanoseconds());
+                             (uint64_t)observe_nanoseconds());
     return error->status;
 }
 

@@ -37,13 +37,11 @@ struct implying {
     struct history_additions additions;
     struct iso_number_map written; /* keys of changes whose write is among the additions */
     struct iso_number_map by_tid;  /* committed transactions */
-    uint64_t *moments;             /* of a row's versions */
-    uint32_t moment_count, moment_capacity;
+    struct implied_moments moments;
     struct standing now, other; /* of a row at the query's moment, and at another */
     struct extreme *extremes;   /* by aggregate */
-    struct iso_text key;
-    uint32_t left;  /* queries that were not looked at */
-    bool is_unsure; /* of the query at hand: not all that it means is known */
+    uint32_t left;              /* queries that were not looked at */
+    bool is_unsure;             /* of the query at hand: not all that it means is known */
 };
 
 /* ---- what a row is to a result ---- */
@@ -180,38 +178,48 @@ static enum difference differs(const struct implying *implying)
 
 /* ---- changes ---- */
 
-static void collect_moments(struct implying *implying, uint32_t row)
+void implied_moments_of(const struct iso_rowsets *engine, uint32_t row,
+                        struct implied_moments *moments)
 {
-    const struct iso_rowsets *engine = implying->judge.engine;
-    implying->moment_count = 0;
-    for (uint32_t c = engine->store.rows[row].cells; c != ISO_NONE; c = engine->store.cells[c].next)
-        for (uint32_t v = 0; v < engine->store.cells[c].count; v++) {
-            ISO_PUSH(implying->moments, implying->moment_count, implying->moment_capacity,
-                     engine->store.versions[engine->store.cells[c].first + v].cts);
-        }
-    if (implying->moment_count)
-        qsort(implying->moments, implying->moment_count, sizeof *implying->moments, iso_order_u64);
+    const struct rowsets_store *store = &engine->store;
+    uint32_t kept = 0;
+    moments->count = 0;
+    for (uint32_t c = store->rows[row].cells; c != ISO_NONE; c = store->cells[c].next)
+        for (uint32_t v = 0; v < store->cells[c].count; v++)
+            ISO_APPEND(*moments, store->versions[store->cells[c].first + v].cts);
+    if (moments->count)
+        qsort(moments->list, moments->count, sizeof *moments->list, iso_order_u64);
+    for (uint32_t i = 0; i < moments->count; i++)
+        if (!kept || moments->list[kept - 1] != moments->list[i])
+            moments->list[kept++] = moments->list[i];
+    moments->count = kept;
 }
 
-/* `ROW#?TID`, as a key of the history. */
+uint32_t implied_key(const struct judge *judge, struct iso_history *history, iso_atom parts,
+                     const char *prefix, struct iso_json_text rest)
+{
+    const struct iso_atoms *atoms = &judge->engine->atoms;
+    struct iso_text key = {0};
+    char buffer[ISO_ATOM_TEXT_MAX];
+    struct iso_json_text table = rowsets_text(atoms, judge->query->table, buffer);
+    iso_text_put_bytes(&key, table.at, table.length);
+    iso_text_put(&key, "/");
+    struct iso_json_text row = rowsets_text(atoms, parts, buffer);
+    iso_text_put_bytes(&key, row.at, row.length);
+    iso_text_put(&key, "#?");
+    iso_text_put(&key, prefix);
+    iso_text_put_bytes(&key, rest.at, rest.length);
+    uint32_t found = iso_history_key(history, iso_atoms_text(&history->atoms, key.bytes, key.used));
+    iso_text_release(&key);
+    return found;
+}
+
 static uint32_t change_key(struct implying *implying, iso_atom parts, uint32_t writer)
 {
-    const struct iso_rowsets *engine = implying->judge.engine;
     struct iso_history *history = implying->history;
     char buffer[ISO_ATOM_TEXT_MAX];
-    const struct iso_json_text texts[] = {
-        rowsets_text(&engine->atoms, implying->judge.query->table, buffer),
-        rowsets_text(&engine->atoms, parts, implying->judge.texts.parts_buffer)};
-    size_t length;
-    implying->key.used = 0;
-    iso_text_put_bytes(&implying->key, texts[0].at, texts[0].length);
-    iso_text_put(&implying->key, "/");
-    iso_text_put_bytes(&implying->key, texts[1].at, texts[1].length);
-    iso_text_put(&implying->key, "#?");
-    const char *tid = iso_atom_text(&history->atoms, history->txns.tid[writer], buffer, &length);
-    iso_text_put_bytes(&implying->key, tid, length);
-    return iso_history_key(
-        history, iso_atoms_text(&history->atoms, implying->key.bytes, implying->key.used));
+    struct iso_json_text tid = rowsets_text(&history->atoms, history->txns.tid[writer], buffer);
+    return implied_key(&implying->judge, history, parts, "", tid);
 }
 
 /* The writer of the row's versions of that moment; ISO_NUMBER_NONE: several, since commits may
@@ -286,8 +294,8 @@ static void imply_next(struct implying *implying, uint32_t row, iso_atom parts, 
                        int step)
 {
     bool is_later = step > 0;
-    for (; i < implying->moment_count; i += (uint32_t)step) {
-        see_standing(&implying->judge, row, parts, implying->moments[i] + is_later,
+    for (; i < implying->moments.count; i += (uint32_t)step) {
+        see_standing(&implying->judge, row, parts, implying->moments.list[i] + is_later,
                      &implying->other);
         enum difference difference = differs(implying);
         if (difference == SAME)
@@ -295,7 +303,7 @@ static void imply_next(struct implying *implying, uint32_t row, iso_atom parts, 
         bool is_known = difference == OTHER || is_own(implying, row);
         implying->is_unsure |= !is_known;
         if (is_known)
-            imply(implying, row, parts, implying->moments[i], !is_later);
+            imply(implying, row, parts, implying->moments.list[i], !is_later);
         return;
     }
 }
@@ -304,7 +312,7 @@ static void imply_next(struct implying *implying, uint32_t row, iso_atom parts, 
 static uint32_t first_later(const struct implying *implying, uint64_t bound)
 {
     uint32_t later = 0;
-    while (later < implying->moment_count && implying->moments[later] < bound)
+    while (later < implying->moments.count && implying->moments.list[later] < bound)
         later++;
     return later;
 }
@@ -320,7 +328,7 @@ static void imply_of_row(struct judge *judge, uint32_t row, iso_atom parts)
     bool is_unclear = judge->row.is_own && query->own_order;
     implying->is_unsure |= implying->now.kind == NOBODY_KNOWS || (is_unclear && counts(judge));
     if (!is_unclear && implying->now.kind != NOBODY_KNOWS) {
-        collect_moments(implying, row);
+        implied_moments_of(implying->judge.engine, row, &implying->moments);
         uint32_t later = first_later(implying, bound);
         imply_next(implying, row, parts, later, 1);
         imply_next(implying, row, parts, later - 1, -1);
@@ -343,9 +351,9 @@ static bool keeps_extreme(struct implying *implying, uint32_t number, uint32_t r
 {
     assert(number < implying->judge.returned.aggregate_count);
     struct judge *judge = &implying->judge;
-    collect_moments(implying, row);
-    for (uint32_t i = first_later(implying, bound); i < implying->moment_count; i++) {
-        see_standing(judge, row, parts, implying->moments[i] + 1, &implying->other);
+    implied_moments_of(implying->judge.engine, row, &implying->moments);
+    for (uint32_t i = first_later(implying, bound); i < implying->moments.count; i++) {
+        see_standing(judge, row, parts, implying->moments.list[i] + 1, &implying->other);
         if (side_of(&judge->returned.aggregates[number], &implying->other) != AT)
             return false;
     }
@@ -457,8 +465,7 @@ static void imply_by_snapshots(struct iso_rowsets *engine, struct iso_history *h
     history_additions_release(&implying.additions);
     iso_number_map_release(&implying.written);
     iso_number_map_release(&implying.by_tid);
-    iso_text_release(&implying.key);
-    iso_free(implying.moments);
+    iso_free(implying.moments.list);
 }
 
 void iso_rowsets_imply(struct iso_history *history, const struct iso_rowsets_options *known)

@@ -29,9 +29,7 @@ struct implying {
     struct history_additions additions;
     struct iso_number_map keys;     /* by row and condition */
     struct iso_number_map returned; /* by the query at hand */
-    uint64_t *moments;              /* of a row's versions */
-    uint32_t moment_count, moment_capacity;
-    struct iso_text text;
+    struct implied_moments moments;
     uint32_t looked_at; /* rows, by the query at hand */
     bool is_unsure;     /* of the query at hand: not all that it means is known */
 };
@@ -98,49 +96,19 @@ static enum left left_by(struct judge *judge, uint32_t row, iso_atom parts, uint
         version_at(judge->engine, rowsets_find_cell(judge->engine, row, 0), cts);
     if (own && own->value == ISO_ABSENT)
         return LEFT_OTHERWISE;
-    if (!own && !written)
-        return LEFT_AS_IT_WAS;
-    if (all && !written)
+    if (!written && (all || !own))
         return LEFT_AS_IT_WAS;
     return written == all && own ? meets_at(judge, row, parts, cts + 1) : LEFT_UNSURE;
 }
 
 /* ---- a row beside a condition ---- */
 
-static void collect_moments(struct implying *implying, uint32_t row)
-{
-    const struct rowsets_store *store = &implying->judge.engine->store;
-    uint32_t kept = 0;
-    implying->moment_count = 0;
-    for (uint32_t c = store->rows[row].cells; c != ISO_NONE; c = store->cells[c].next)
-        for (uint32_t v = 0; v < store->cells[c].count; v++)
-            ISO_PUSH(implying->moments, implying->moment_count, implying->moment_capacity,
-                     store->versions[store->cells[c].first + v].cts);
-    if (implying->moment_count)
-        qsort(implying->moments, implying->moment_count, sizeof *implying->moments, iso_order_u64);
-    for (uint32_t i = 0; i < implying->moment_count; i++)
-        if (!kept || implying->moments[kept - 1] != implying->moments[i])
-            implying->moments[kept++] = implying->moments[i];
-    implying->moment_count = kept;
-}
-
 static uint32_t key_of_row(struct implying *implying, iso_atom parts)
 {
-    const struct iso_atoms *atoms = &implying->judge.engine->atoms;
-    struct judge *judge = &implying->judge;
+    const struct judge *judge = &implying->judge;
     char buffer[ISO_ATOM_TEXT_MAX];
-    struct iso_json_text table = rowsets_text(atoms, judge->query->table, buffer);
-    implying->text.used = 0;
-    iso_text_put_bytes(&implying->text, table.at, table.length);
-    iso_text_put(&implying->text, "/");
-    struct iso_json_text row = rowsets_text(atoms, parts, buffer);
-    iso_text_put_bytes(&implying->text, row.at, row.length);
-    struct iso_json_text where = rowsets_text(atoms, judge->query->where, buffer);
-    iso_text_put(&implying->text, where.length ? "#?where " : "#?");
-    iso_text_put_bytes(&implying->text, where.at, where.length);
-    return iso_history_key(
-        implying->history,
-        iso_atoms_text(&implying->history->atoms, implying->text.bytes, implying->text.used));
+    struct iso_json_text where = rowsets_text(&judge->engine->atoms, judge->query->where, buffer);
+    return implied_key(judge, implying->history, parts, where.length ? "where " : "", where);
 }
 
 /* Puts what commits write to the row's key, if one of them leaves it so that it meets the
@@ -153,10 +121,10 @@ static uint32_t put_writes(struct implying *implying, uint32_t row, iso_atom par
     if (judge->engine->store.rows[row].candidates != ISO_NONE ||
         meets_at(judge, row, parts, 1) != LEFT_OTHERWISE)
         return ROW_IS_UNSURE;
-    collect_moments(implying, row);
+    implied_moments_of(judge->engine, row, &implying->moments);
     key = key_of_row(implying, parts);
-    for (uint32_t i = 0; i < implying->moment_count; i++) {
-        enum left left = left_by(judge, row, parts, implying->moments[i]);
+    for (uint32_t i = 0; i < implying->moments.count; i++) {
+        enum left left = left_by(judge, row, parts, implying->moments.list[i]);
         if (left == LEFT_UNSURE) {
             implying->additions.count = before;
             return ROW_IS_UNSURE;
@@ -164,7 +132,7 @@ static uint32_t put_writes(struct implying *implying, uint32_t row, iso_atom par
         meets |= left == LEFT_MEETING;
         is_known |= left != LEFT_AS_IT_WAS;
         if (left != LEFT_AS_IT_WAS)
-            put(implying, rowsets_transaction_at(implying->moments[i]), ISO_NONE, key,
+            put(implying, rowsets_transaction_at(implying->moments.list[i]), ISO_NONE, key,
                 left == LEFT_MEETING ? ISO_WRITE : ISO_DELETE,
                 left == LEFT_MEETING ? 1 : ISO_ABSENT);
     }
@@ -285,6 +253,5 @@ void imply_any_order(struct iso_rowsets *engine, struct iso_history *history)
     history_additions_release(&implying.additions);
     iso_number_map_release(&implying.keys);
     iso_number_map_release(&implying.returned);
-    iso_text_release(&implying.text);
-    iso_free(implying.moments);
+    iso_free(implying.moments.list);
 }

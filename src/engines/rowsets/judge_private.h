@@ -171,6 +171,18 @@ void judge_close(struct judge *judge);
 void judge_doubt(struct judge *judge, uint32_t reasons, uint64_t rows);
 void judge_report(struct judge *judge, struct iso_rowsets_finding *finding);
 
+/* imply.c */
+/* When the row, or a cell of it, has a version, each moment once, in order. */
+struct implied_moments {
+    uint64_t *list;
+    uint32_t count, capacity;
+};
+void implied_moments_of(const struct iso_rowsets *engine, uint32_t row,
+                        struct implied_moments *moments);
+/* The history's key `ROW#?PREFIXREST`. */
+uint32_t implied_key(const struct judge *judge, struct iso_history *history, iso_atom parts,
+                     const char *prefix, struct iso_json_text rest);
+
 /* imply_any.c */
 /* Takes all queries of an engine that is timeless, and adds what they mean for any order. */
 void imply_any_order(struct iso_rowsets *engine, struct iso_history *history);
