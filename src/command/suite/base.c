@@ -7,7 +7,6 @@
 
 #include "base/clock.h"
 #include "base/memory.h"
-#include "observe/world.h"
 
 enum { END_ROUNDS = 1500, CHANGES_MS = 20, PAUSE_SHARE = 9 };
 
@@ -64,10 +63,10 @@ enum iso_status suite_base_open(struct suite_base *base, const char *url, const 
 /* Commits that no record tells of are known by snapshots. */
 static enum iso_status take_snapshot(struct suite_base *base, struct iso_error *error)
 {
-    uint64_t sent = (uint64_t)observe_nanoseconds();
+    uint64_t sent = (uint64_t)iso_clock_nanoseconds();
     if (suite_ask(base->beside, "SELECT pg_current_snapshot()", error) == ISO_OK)
         suite_snapshots_take(&base->records.snapshots, iso_database_value(base->beside, 0, 0), sent,
-                             (uint64_t)observe_nanoseconds());
+                             (uint64_t)iso_clock_nanoseconds());
     return error->status;
 }
 

@@ -6,3 +6,4 @@
 
 double iso_clock_seconds(void);
 int64_t iso_clock_ms(void);
+int64_t iso_clock_nanoseconds(void);

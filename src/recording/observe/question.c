@@ -138,7 +138,7 @@ static void ask_what_is_seen(struct observed *observed, bool with_check, struct 
 {
     bool is_idle = observed->conversation.status == 'I';
     struct iso_text query = {0}, check = {0};
-    observed->question.at = observe_nanoseconds();
+    observed->question.at = iso_clock_nanoseconds();
     if (with_check)
         catalog_put_check(observed->catalog, &check, observed->question.expected);
     else
@@ -157,7 +157,7 @@ static void ask_catalog(struct observed *observed, struct iso_text *before)
 {
     observe_count(observed->world, &observed->world->counts.catalogs);
     observed->question.catalog = catalog_new();
-    observed->question.catalog->asked_at = observe_nanoseconds();
+    observed->question.catalog->asked_at = iso_clock_nanoseconds();
     put_question(observed, QUESTION_CATALOG, catalog_query, before);
 }
 
@@ -241,7 +241,7 @@ bool observed_asks(struct observed *observed, enum observed_occasion occasion,
     if (observed->catalog)
         observed_refresh_catalog(observed); /* who does nothing keeps no old one */
     bool is_late =
-        observed->waiting.catalog && observe_nanoseconds() - observed->waiting.at > IDLE_PAUSE;
+        observed->waiting.catalog && iso_clock_nanoseconds() - observed->waiting.at > IDLE_PAUSE;
     if (occasion == OBSERVED_END || (is_late && check_is_due(observed))) {
         observed_ask_at_end(observed, question);
         return question->used;

@@ -36,7 +36,7 @@ struct entry *observed_push(struct observed *observed, enum entry_kind kind, enu
     entry->position = 0;
     entry->text = NULL;
     entry->bytes.used = entry->cost = 0;
-    entry->sent = observed->world->shared->tells_moments ? observe_nanoseconds() : 0;
+    entry->sent = observed->world->shared->tells_moments ? iso_clock_nanoseconds() : 0;
     if (pending->count > QUEUE_MOST)
         observed_lose(observed);
     return entry;

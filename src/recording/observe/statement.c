@@ -52,7 +52,7 @@ void observed_tell_moment(struct observed *observed)
         iso_recorder_statement(observed->session);
     else
         iso_recorder_statement_during(observed->session, (uint64_t)observed->running.sent,
-                                      (uint64_t)observe_nanoseconds(),
+                                      (uint64_t)iso_clock_nanoseconds(),
                                       observed->running.may_be_own);
 }
 
@@ -285,7 +285,7 @@ static void end_control(struct observed *observed, const char *tag)
     case PLAN_ROLLBACK: /* also of what stood before it in the string, or pipeline */
         if (observed->running.sent)
             iso_recorder_commit_during(observed->session, (uint64_t)observed->running.sent,
-                                       (uint64_t)observe_nanoseconds());
+                                       (uint64_t)iso_clock_nanoseconds());
         observed_end_transaction(observed,
                                  strcmp(tag, "COMMIT") ? OUTCOME_ABORTED : OUTCOME_COMMITTED);
         if (statement->chains)

@@ -39,7 +39,7 @@ static void wait_for_confirmation(struct observed *observed, bool has_claims)
         return;
     if (!waiting->catalog)
         waiting->catalog = catalog_share(observed->catalog);
-    waiting->at = observe_nanoseconds();
+    waiting->at = iso_clock_nanoseconds();
 }
 
 void observed_settle(struct observed *observed, bool at_once)

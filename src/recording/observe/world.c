@@ -95,13 +95,6 @@ uint32_t observe_databases(struct observe_shared *shared)
     return count;
 }
 
-int64_t observe_nanoseconds(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return now.tv_sec * SECOND + now.tv_nsec;
-}
-
 static void give_back(struct observe_database *database, int64_t now)
 {
     int64_t spent = database->spent - (now - database->spent_at) / CATALOG_SHARE;
@@ -127,7 +120,7 @@ static bool is_wanted(const struct observe_database *database, int64_t age, bool
 bool observe_catalog_wanted(struct observe_shared *shared, struct observe_database *database,
                             bool is_idle)
 {
-    int64_t now = observe_nanoseconds();
+    int64_t now = iso_clock_nanoseconds();
     pthread_mutex_lock(&shared->lock);
     give_back(database, now);
     bool wanted = is_wanted(database, now - database->asked_at, is_idle);
@@ -169,7 +162,7 @@ void observe_catalog_is(struct observe_shared *shared, struct observe_database *
                         struct catalog *catalog)
 {
     pthread_mutex_lock(&shared->lock);
-    int64_t cost = observe_nanoseconds() - (catalog ? catalog->asked_at : database->asked_at),
+    int64_t cost = iso_clock_nanoseconds() - (catalog ? catalog->asked_at : database->asked_at),
             more = cost - database->cost;
     database->is_asked = false;
     database->spent += cost;
@@ -185,7 +178,7 @@ void observe_catalog_is(struct observe_shared *shared, struct observe_database *
 /* Where catalogs change, more often, before they do again. */
 bool observe_check_wanted(struct observe_shared *shared, struct observe_database *database)
 {
-    int64_t now = observe_nanoseconds(), pause = CHECK_SHARE * database->check_cost;
+    int64_t now = iso_clock_nanoseconds(), pause = CHECK_SHARE * database->check_cost;
     pthread_mutex_lock(&shared->lock);
     give_back(database, now);
     bool is_due = now - database->check_at > (pause > CHECK_PAUSE ? pause : CHECK_PAUSE);
@@ -202,20 +195,20 @@ bool observe_check_is_old(struct observe_shared *shared, struct observe_database
         database->check_at > database->asked_at ? database->check_at : database->asked_at;
     bool is_known = database->catalog && !database->catalog->is_refuted;
     pthread_mutex_unlock(&shared->lock);
-    return is_known && observe_nanoseconds() - last > CATALOG_SECONDS * SECOND;
+    return is_known && iso_clock_nanoseconds() - last > CATALOG_SECONDS * SECOND;
 }
 
 void observe_is_defined(struct observe_database *database)
 {
     database->is_stale = true;
-    database->defined_at = observe_nanoseconds();
+    database->defined_at = iso_clock_nanoseconds();
 }
 
 void observe_confirmed(struct observe_shared *shared, struct observe_database *database,
                        struct catalog *catalog, int64_t asked_at, bool is_same)
 {
     pthread_mutex_lock(&shared->lock);
-    database->check_cost = observe_nanoseconds() - asked_at;
+    database->check_cost = iso_clock_nanoseconds() - asked_at;
     database->spent += database->check_cost;
     catalog->is_refuted |= !is_same;
     if (!is_same && catalog == database->catalog)

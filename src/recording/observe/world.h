@@ -11,6 +11,7 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 
+#include "base/clock.h"
 #include "iso/recorder.h"
 #include "observe/catalog.h"
 #include "observe/plan.h"
@@ -117,7 +118,6 @@ void observe_catalog_is(struct observe_shared *shared, struct observe_database *
 struct catalog *observe_catalog(struct observe_shared *shared,
                                 struct observe_database *database); /* a reference, or NULL */
 
-int64_t observe_nanoseconds(void); /* of the monotonic clock */
 /* Whether to ask if the catalog is still what was used of it; the answer confirms all sessions'
  * earlier records. */
 bool observe_check_wanted(struct observe_shared *shared, struct observe_database *database);

@@ -8,7 +8,7 @@ static _Atomic uint32_t open_sessions; /* of all loops */
 
 int64_t loop_seconds(void)
 {
-    return observe_nanoseconds() / SECOND;
+    return iso_clock_nanoseconds() / SECOND;
 }
 
 uint32_t loop_open_sessions(void)

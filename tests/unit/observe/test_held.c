@@ -140,20 +140,20 @@ static void an_idle_session_asks_for_no_catalog_that_is_known(void **state)
     (void)state;
     struct scene scene;
     begin(&scene);
-    scene.database->asked_at = observe_nanoseconds() - (CATALOG_SECONDS + 1) * SECOND;
+    scene.database->asked_at = iso_clock_nanoseconds() - (CATALOG_SECONDS + 1) * SECOND;
     scene.database->cost = 2 * SECOND;
     assert_true(observe_check_is_old(&scene.shared, scene.database));
     assert_false(observe_catalog_wanted(&scene.shared, scene.database, true));
-    scene.database->check_at = observe_nanoseconds();
+    scene.database->check_at = iso_clock_nanoseconds();
     assert_false(observe_check_is_old(&scene.shared, scene.database));
-    observe_confirmed(&scene.shared, scene.database, scene.held.catalog, observe_nanoseconds(),
+    observe_confirmed(&scene.shared, scene.database, scene.held.catalog, iso_clock_nanoseconds(),
                       false);
     assert_false(observe_check_is_old(&scene.shared, scene.database));
     assert_true(observe_catalog_wanted(&scene.shared, scene.database, true));
     scene.database->cost = 4 * SECOND; /* for a twentieth of the time */
     scene.database->is_stale = true;
     scene.database->is_asked = false;
-    scene.database->asked_at = observe_nanoseconds() - (CATALOG_SECONDS + 1) * SECOND;
+    scene.database->asked_at = iso_clock_nanoseconds() - (CATALOG_SECONDS + 1) * SECOND;
     assert_false(observe_catalog_wanted(&scene.shared, scene.database, true));
     /* One that is dear waits for such a session: who works is not held up by it. */
     scene.database->spent = 0;
@@ -172,13 +172,13 @@ static void a_catalog_that_did_not_come_is_asked_for_again(void **state)
     begin(&scene);
     scene.database->cost = 4 * SECOND;
     scene.database->is_stale = true;
-    scene.database->asked_at = observe_nanoseconds() - 100 * SECOND;
+    scene.database->asked_at = iso_clock_nanoseconds() - 100 * SECOND;
     assert_true(observe_catalog_wanted(&scene.shared, scene.database, true));
     assert_false(observe_catalog_wanted(&scene.shared, scene.database, true));
     read_again(&scene, NULL);
     assert_false(observe_catalog_wanted(&scene.shared, scene.database, true)); /* at once */
     assert_false(observe_catalog_wanted(&scene.shared, scene.database, false));
-    scene.database->asked_at = observe_nanoseconds() - 100 * SECOND;
+    scene.database->asked_at = iso_clock_nanoseconds() - 100 * SECOND;
     assert_true(observe_catalog_wanted(&scene.shared, scene.database, true));
     end(&scene);
 }
