@@ -7,7 +7,7 @@
 #include "history/copy.h"
 #include "spill/spill.h"
 
-enum { FETCH_AHEAD = 8, FETCH_STRIDE = 2 };
+enum { FETCH_AHEAD = 8 };
 
 /* Transactions whose keys are looked up together: one shard's still stand in the cache when their
  * batch is judged. */
@@ -206,8 +206,8 @@ static void run_on_shards(struct iso_aion *engine, int what)
     run_task(engine, (struct task){.what = what});
 }
 
-/* Looks up the keys of the next transactions. Where there is a spill file, most of the work of a
- * key is to bring it back. */
+/* Looks up the keys of the next transactions: most of the work of a key is to find it, or to bring
+ * it back from the spill file. */
 static void find_keys(struct iso_aion *engine, uint32_t first, uint32_t end)
 {
     uint32_t most = engine->shards.count > 1 ? FIND_AHEAD_PARALLEL : FIND_AHEAD;
@@ -262,18 +262,6 @@ ISO_FETCH fetch_ahead(struct iso_aion *engine, uint32_t t, uint32_t end)
     }
 }
 
-/* The keys of transactions to come that are not known by number yet, one step of the way after the
- * other. */
-static void fetch_keys_ahead(struct iso_aion *engine, uint32_t t, uint32_t end)
-{
-    struct aion_key_cache *cache = &engine->cache;
-    for (int what = 0; what < AION_FETCHES && cache->found < cache->history->keys.count; what++) {
-        uint32_t ahead = t + (uint32_t)((AION_FETCHES - what) * FETCH_STRIDE);
-        if (ahead < end)
-            aion_key_cache_fetch(engine, cache, ahead, (enum aion_fetch)what);
-    }
-}
-
 static void note_arrival(struct iso_aion *engine, uint64_t now, uint64_t cts)
 {
     struct aion_arrivals *arrivals = &engine->time.arrivals;
@@ -317,10 +305,8 @@ enum iso_status iso_aion_add(struct iso_aion *engine, uint32_t first, uint32_t c
         fetch_ahead(engine, ahead, end);
     for (; t < end; t++) {
         fetch_ahead(engine, t + FETCH_AHEAD, end);
-        if (engine->options.spill && t >= engine->cache.ready)
+        if (t >= engine->cache.ready)
             find_keys(engine, t, end);
-        else if (!engine->options.spill)
-            fetch_keys_ahead(engine, t, end);
         status = aion_accept(engine, &engine->cache, t, false, &accepted, error);
         if (status != ISO_OK)
             break;

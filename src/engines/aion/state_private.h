@@ -89,8 +89,6 @@ void aion_key_cache_set(struct aion_key_cache *cache, const struct iso_history *
 void aion_key_cache_forget(struct aion_key_cache *cache);
 void aion_key_cache_release(struct aion_key_cache *cache);
 uint16_t aion_key_cache_stamp(struct aion_key_cache *cache); /* one that no key bears */
-void aion_key_cache_fetch(struct iso_aion *engine, struct aion_key_cache *cache,
-                          uint32_t transaction, enum aion_fetch what);
 struct aion_cached_key *aion_key_cache_find(struct iso_aion *engine, struct aion_key_cache *cache,
                                             uint32_t key);
 void aion_key_cache_want(struct iso_aion *engine, struct aion_key_cache *cache, uint32_t first,

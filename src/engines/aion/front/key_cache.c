@@ -78,21 +78,6 @@ static void set_digest(const struct iso_aion *engine, const struct aion_key_cach
                        : 0;
 }
 
-void aion_key_cache_fetch(struct iso_aion *engine, struct aion_key_cache *cache,
-                          uint32_t transaction, enum aion_fetch what)
-{
-    const struct iso_history *history = cache->history;
-    uint32_t end = history->txns.first_op[transaction + 1];
-    for (uint32_t o = history->txns.first_op[transaction]; o < end; o++) {
-        uint32_t key = history->ops.key[o];
-        if (key >= cache->key_count || cache->keys[key].number)
-            continue;
-        set_digest(engine, cache, key);
-        iso_aion_shard_fetch(engine->shards.list[cache->keys[key].shard], cache->keys[key].digest,
-                             aion_atom_hash(&history->atoms, history->keys.atom[key]), what);
-    }
-}
-
 static void widen_keys(struct aion_key_cache *cache)
 {
     size_t old = cache->key_count, next = iso_column_capacity(old, cache->history->keys.count);

@@ -61,61 +61,79 @@ static uint32_t add_key(struct iso_aion_shard *shard, const struct iso_atoms *at
     return number;
 }
 
-uint32_t iso_aion_shard_key(struct iso_aion_shard *shard, const struct iso_atoms *atoms,
-                            iso_atom key, uint64_t digest)
+/* Asked for once more: it is not among the first to be evicted. */
+static uint32_t known_key(struct iso_aion_shard *shard, uint32_t number)
 {
-    uint32_t number, hash = aion_atom_hash(atoms, key);
+    uint32_t *flags = &shard->keys.list[number].flags;
+    *flags += (*flags & AION_KEY_QUERY) == AION_KEY_QUERY ? 0 : AION_KEY_QUERY_ONCE;
+    shard->stats.spilt.hits += shard->paging.store != NULL;
+    return number;
+}
+
+static uint32_t find_key(struct iso_aion_shard *shard, const struct iso_atoms *atoms, iso_atom key,
+                         uint64_t digest, uint32_t hash)
+{
+    uint32_t number;
     for (uint32_t at = iso_index_home(hash); iso_index_next(&shard->keys.index, &at, hash, &number);
          at++) {
         shard->stats.steps++;
-        if (!aion_atoms_same(&shard->values.atoms, shard->keys.list[number].atom, atoms, key))
-            continue;
-        uint32_t *flags = &shard->keys.list[number].flags;
-        *flags += (*flags & AION_KEY_QUERY) == AION_KEY_QUERY ? 0 : AION_KEY_QUERY_ONCE;
-        shard->stats.spilt.hits += shard->paging.store != NULL;
-        return number;
+        if (aion_atoms_same(&shard->values.atoms, shard->keys.list[number].atom, atoms, key))
+            return known_key(shard, number);
     }
     return add_key(shard, atoms, key, digest, hash);
 }
 
-void iso_aion_shard_fetch(const struct iso_aion_shard *shard, uint64_t digest, uint32_t hash,
-                          enum aion_fetch what)
+uint32_t iso_aion_shard_key(struct iso_aion_shard *shard, const struct iso_atoms *atoms,
+                            iso_atom key, uint64_t digest)
 {
-    uint32_t number;
-    if (what == AION_FETCH_SLOT) {
-        iso_index_fetch(&shard->keys.index, hash);
-        return;
-    }
-    for (uint32_t at = iso_index_home(hash); iso_index_next(&shard->keys.index, &at, hash, &number);
-         at++) {
-        if (what == AION_FETCH_KEY)
-            __builtin_prefetch(&shard->keys.list[number], 1);
-        else if (what == AION_FETCH_ENTRY)
-            aion_values_fetch_entry(&shard->values, shard->keys.list[number].atom);
-        else
-            aion_values_fetch_text(&shard->values, shard->keys.list[number].atom);
-        return;
-    }
-    if (what != AION_FETCH_KEY || !shard->paging.store)
-        return;
-    aion_values_fetch_slot(&shard->values, hash); /* of the name */
-    iso_spill_fetch(shard->paging.store, digest);
+    return find_key(shard, atoms, key, digest, aion_atom_hash(atoms, key));
 }
 
+/* What is fetched for a key, one step after the other: each needs what the one before has
+ * fetched. */
+enum fetch { FETCH_SLOT, FETCH_KEY, FETCH_NAME, FETCH_TEXT, FETCHES };
 enum { FETCH_STRIDE = 4 };
+
+/* The first key with its hash is nearly always the one. */
+static void guess_key(const struct iso_aion_shard *shard, struct aion_wanted *wanted)
+{
+    uint32_t at = iso_index_home(wanted->hash);
+    if (iso_index_next(&shard->keys.index, &at, wanted->hash, &wanted->number)) {
+        __builtin_prefetch(&shard->keys.list[wanted->number], 1);
+        return;
+    }
+    wanted->number = ISO_NONE;
+    if (!shard->paging.store)
+        return;
+    aion_values_fetch_slot(&shard->values, wanted->hash); /* of the name */
+    iso_spill_fetch(shard->paging.store, wanted->digest);
+}
+
+static void fetch_wanted(const struct iso_aion_shard *shard, struct aion_wanted *wanted,
+                         enum fetch what)
+{
+    if (what == FETCH_SLOT)
+        iso_index_fetch(&shard->keys.index, wanted->hash);
+    else if (what == FETCH_KEY)
+        guess_key(shard, wanted);
+    else if (wanted->number != ISO_NONE && what == FETCH_NAME)
+        aion_values_fetch_name(&shard->values, shard->keys.list[wanted->number].atom);
+    else if (wanted->number != ISO_NONE)
+        aion_values_fetch_text(&shard->values, shard->keys.list[wanted->number].atom);
+}
 
 void iso_aion_shard_keys(struct iso_aion_shard *shard, const struct iso_atoms *atoms,
                          struct aion_wanted *wanted, uint32_t count)
 {
-    for (uint32_t i = 0; i < count; i++) {
-        for (uint32_t what = 0; what < AION_FETCHES; what++) {
-            uint32_t ahead = i + (AION_FETCHES - what) * FETCH_STRIDE;
-            if (ahead < count)
-                iso_aion_shard_fetch(shard, wanted[ahead].digest, wanted[ahead].hash,
-                                     (enum aion_fetch)what);
-        }
-        wanted[i].number = iso_aion_shard_key(shard, atoms, wanted[i].name, wanted[i].digest);
-        wanted[i].use = iso_aion_shard_use(shard, wanted[i].number);
+    for (uint32_t i = 0; i < count + FETCHES * FETCH_STRIDE; i++) {
+        for (uint32_t what = 0; what < FETCHES; what++)
+            if (i >= what * FETCH_STRIDE && i - what * FETCH_STRIDE < count)
+                fetch_wanted(shard, &wanted[i - what * FETCH_STRIDE], (enum fetch)what);
+        if (i < FETCHES * FETCH_STRIDE)
+            continue;
+        struct aion_wanted *next = &wanted[i - FETCHES * FETCH_STRIDE];
+        next->number = find_key(shard, atoms, next->name, next->digest, next->hash);
+        next->use = iso_aion_shard_use(shard, next->number);
     }
 }
 

@@ -84,18 +84,6 @@ struct aion_wanted {
 void iso_aion_shard_keys(struct iso_aion_shard *shard, const struct iso_atoms *atoms,
                          struct aion_wanted *wanted, uint32_t count);
 
-/* Fetches cache lines for iso_aion_shard_key, one step after the other: each needs what the one
- * before has fetched. */
-enum aion_fetch {
-    AION_FETCH_SLOT,
-    AION_FETCH_KEY,
-    AION_FETCH_ENTRY,
-    AION_FETCH_TEXT,
-    AION_FETCHES
-};
-void iso_aion_shard_fetch(const struct iso_aion_shard *shard, uint64_t digest, uint32_t hash,
-                          enum aion_fetch what);
-
 uint8_t iso_aion_shard_use(const struct iso_aion_shard *shard, uint32_t key);
 void iso_aion_shard_set_use(struct iso_aion_shard *shard, uint32_t key, uint8_t use);
 

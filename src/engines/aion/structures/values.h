@@ -106,6 +106,15 @@ ISO_FETCH aion_values_fetch_entry(const struct aion_values *values, uint32_t val
     __builtin_prefetch(&values->hash[entry], 1);
 }
 
+/* What it says, to be compared with. */
+ISO_FETCH aion_values_fetch_name(const struct aion_values *values, uint32_t value)
+{
+    if (!aion_value_is_entry(value))
+        return;
+    __builtin_prefetch(&values->atoms.payload[value & ~ISO_ATOM_TABLE]);
+    __builtin_prefetch(&values->atoms.form[value & ~ISO_ATOM_TABLE]);
+}
+
 ISO_FETCH aion_values_fetch_text(const struct aion_values *values, uint32_t value)
 {
     if (aion_value_is_entry(value) && iso_atom_is_string(&values->atoms, value))
