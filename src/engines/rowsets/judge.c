@@ -255,6 +255,18 @@ static bool is_lost(const struct judge *judge)
     return lost && lost < judge->query->bound;
 }
 
+static void tell_scan(const struct judge *judge)
+{
+    enum { FEW = 64 };
+    const struct iso_rowsets *engine = judge->engine;
+    char table[ISO_ATOM_TEXT_MAX], where[ISO_ATOM_TEXT_MAX];
+    uint64_t rows = judge_count_rows(judge, UINT64_MAX);
+    if (judge->asked.where && !judge->scope.is_indexed && rows > FEW)
+        engine->options.on_scan(engine->options.context,
+                                rowsets_text(&engine->atoms, judge->query->table, table),
+                                rowsets_text(&engine->atoms, judge->query->where, where), rows);
+}
+
 static void judge_rows(struct judge *judge)
 {
     const struct rowsets_query *query = judge->query;
@@ -288,6 +300,8 @@ static void judge_rows(struct judge *judge)
                          judge->asked.has_bounds ? &judge->asked.bounds : NULL, &judge->scope.from,
                          &judge->scope.to);
     judge_choose_access(judge);
+    if (judge->engine->options.on_scan)
+        tell_scan(judge);
     if (!is_within_limit(judge)) {
         judge_doubt(judge, 1u << ISO_UNJUDGED_SCAN_LIMIT, 0);
         return;

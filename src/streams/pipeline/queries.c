@@ -55,6 +55,13 @@ static void key_of(void *context, struct iso_json_text table, struct iso_rowsets
         key->types[0].text = ISO_TEXT_COLLATED;
 }
 
+static void note_scan(void *context, struct iso_json_text table, struct iso_json_text where,
+                      uint64_t rows)
+{
+    struct iso_pipeline *pipeline = context;
+    queries_note_scan(&pipeline->queries, table, where, rows);
+}
+
 static void know_columns(struct iso_pipeline *pipeline, struct iso_rowsets_options *options)
 {
     options->type_of = type_of;
@@ -187,6 +194,10 @@ void pipeline_need_queries(struct iso_pipeline *pipeline)
     options.ranges = pipeline->queries.of_ranges;
     options.shards = pipeline->options.engine.shards;
     options.on_finding = report_finding;
+    if (pipeline->options.counts_scans) {
+        queries_count_scans(&pipeline->queries);
+        options.on_scan = note_scan;
+    }
     know_columns(pipeline, &options);
     pipeline->queries.engine = iso_rowsets_shards_new(
         &options, pipeline->options.engine.host.run_shards, pipeline->options.engine.host.runner);
@@ -414,6 +425,7 @@ void pipeline_queries_open(const struct iso_pipeline *pipeline, struct iso_rowse
 void queries_release(struct queries *queries)
 {
     iso_rowsets_shards_free(queries->engine);
+    scans_free(queries->scans);
     id_set_release(&queries->reported.ids);
     iso_atoms_release(&queries->texts);
     iso_free(queries->again);

@@ -145,6 +145,9 @@ struct run_stream_options {
         "List at most N violations (1000) of one key, and of one session, and\n" \
         "then report how many more there are; 0: all. Counts are exact."), \
     CLI_ROW_FLAG("quiet", RUN_STREAM_PLACE(owner, quiet), "Print no status line and no closing summary."), \
+    CLI_ROW_FLAG("stats", RUN_STREAM_PLACE(owner, pipeline.counts_scans), \
+        "Say at the end, on standard error, which conditions of queries no index\n" \
+        "serves, and how many rows were looked at for them."), \
     CLI_ROW_GROUP("How to run"), \
     CLI_ROW_PROPERTIES(RUN_STREAM_PLACE(owner, properties)), \
     CLI_ROW_COUNT("threads", "N", RUN_STREAM_PLACE(owner, pipeline.engine.shards), 1, 64, \
