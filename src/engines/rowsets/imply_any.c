@@ -4,7 +4,8 @@
  * CONDITION`: whoever leaves the row so that it meets the condition writes it, and whoever leaves
  * it so that it does not, or deletes it, deletes that key. A query reads it as written of the rows
  * that it returned, and as absent of the others, whichever commit made it so. (Where there is no
- * condition each row meets it that is there.)
+ * condition each row meets it that is there.) Rows that one commit alone wrote say the same of the
+ * order if the query returned all of them, or none: it reads the key of one.
  *
  * So what a commit leaves has to follow from the commit alone: it writes all columns of the
  * condition, or none. Where it writes some of them, of rows that a transaction of unknown outcome
@@ -21,17 +22,26 @@
 enum { MOST_ADDED = 1u << 25 };
 
 /* A row beside a condition; keys are numbers of the history. */
-enum { ROW_NEVER_MEETS = ISO_NONE - 1, ROW_IS_UNSURE = ISO_NONE - 2 };
+enum {
+    ROW_NEVER_MEETS = ISO_NONE - 1,
+    ROW_IS_UNSURE = ISO_NONE - 2,
+    ROW_IS_SAID = ISO_NONE - 3 /* by another row that the query reads */
+};
+
+enum left { LEFT_AS_IT_WAS, LEFT_MEETING, LEFT_OTHERWISE, LEFT_UNSURE };
 
 struct implying {
     struct judge judge; /* the first member: rows are visited with it */
     struct iso_history *history;
     struct history_additions additions;
-    struct iso_number_map keys;     /* by row and condition */
+    struct iso_number_map queries;  /* by condition: how many */
+    struct iso_number_map keys;     /* by row and condition that several queries have */
     struct iso_number_map returned; /* by the query at hand */
+    struct iso_number_map said;     /* by the query at hand: commits, and whether rows were found */
     struct implied_moments moments;
-    uint32_t looked_at; /* rows, by the query at hand */
-    bool is_unsure;     /* of the query at hand: not all that it means is known */
+    ISO_LIST(enum left) lefts; /* by moment */
+    uint32_t looked_at;        /* rows, by the query at hand */
+    bool is_unsure;            /* of the query at hand: not all that it means is known */
 };
 
 /* `before`: an operation of the transaction, or ISO_NONE. */
@@ -76,8 +86,6 @@ static uint32_t count_written(const struct judge *judge, uint32_t row, uint64_t 
     return written;
 }
 
-enum left { LEFT_AS_IT_WAS, LEFT_MEETING, LEFT_OTHERWISE, LEFT_UNSURE };
-
 static enum left meets_at(struct judge *judge, uint32_t row, iso_atom parts, uint64_t bound)
 {
     judge->query->bound = bound;
@@ -111,50 +119,75 @@ static uint32_t key_of_row(struct implying *implying, iso_atom parts)
     return implied_key(judge, implying->history, parts, where.length ? "where " : "", where);
 }
 
+/* What each commit leaves of the row. How many change it; 0: it is unsure. */
+static uint32_t find_lefts(struct implying *implying, uint32_t row, iso_atom parts, bool *meets)
+{
+    const struct implied_moments *moments = &implying->moments;
+    uint32_t changes = 0;
+    implied_moments_of(implying->judge.engine, row, &implying->moments);
+    implying->lefts.count = 0;
+    for (uint32_t i = 0; i < moments->count; i++) {
+        enum left left = left_by(&implying->judge, row, parts, moments->list[i]);
+        if (left == LEFT_UNSURE)
+            return 0;
+        *meets |= left == LEFT_MEETING;
+        changes += left != LEFT_AS_IT_WAS;
+        ISO_APPEND(implying->lefts, left);
+    }
+    return changes;
+}
+
+static bool is_said(struct implying *implying, bool is_returned)
+{
+    uint32_t i = 0, number = implying->said.count;
+    while (implying->lefts.list[i] == LEFT_AS_IT_WAS)
+        i++;
+    uint64_t said = iso_number_pair(rowsets_transaction_at(implying->moments.list[i]), is_returned);
+    return iso_number_map_add(&implying->said, said, number) != number;
+}
+
 /* Puts what commits write to the row's key, if one of them leaves it so that it meets the
  * condition. A row in which nobody wrote the condition's columns has defaults that nobody knows. */
-static uint32_t put_writes(struct implying *implying, uint32_t row, iso_atom parts)
+static uint32_t put_writes(struct implying *implying, uint32_t row, iso_atom parts,
+                           bool is_returned)
 {
     struct judge *judge = &implying->judge;
-    bool meets = false, is_known = false;
-    uint32_t before = implying->additions.count, key;
+    bool meets = false;
     if (judge->engine->store.rows[row].candidates != ISO_NONE ||
         meets_at(judge, row, parts, 1) != LEFT_OTHERWISE)
         return ROW_IS_UNSURE;
-    implied_moments_of(judge->engine, row, &implying->moments);
-    key = key_of_row(implying, parts);
+    uint32_t changes = find_lefts(implying, row, parts, &meets);
+    if (!meets || !changes)
+        return changes ? ROW_NEVER_MEETS : ROW_IS_UNSURE;
+    if (changes == 1 && is_said(implying, is_returned))
+        return ROW_IS_SAID;
+    uint32_t key = key_of_row(implying, parts);
     for (uint32_t i = 0; i < implying->moments.count; i++) {
-        enum left left = left_by(judge, row, parts, implying->moments.list[i]);
-        if (left == LEFT_UNSURE) {
-            implying->additions.count = before;
-            return ROW_IS_UNSURE;
-        }
-        meets |= left == LEFT_MEETING;
-        is_known |= left != LEFT_AS_IT_WAS;
-        if (left != LEFT_AS_IT_WAS)
+        bool is_met = implying->lefts.list[i] == LEFT_MEETING;
+        if (implying->lefts.list[i] != LEFT_AS_IT_WAS)
             put(implying, rowsets_transaction_at(implying->moments.list[i]), ISO_NONE, key,
-                left == LEFT_MEETING ? ISO_WRITE : ISO_DELETE,
-                left == LEFT_MEETING ? 1 : ISO_ABSENT);
+                is_met ? ISO_WRITE : ISO_DELETE, is_met ? 1 : ISO_ABSENT);
     }
-    if (!meets)
-        implying->additions.count = before;
-    return meets ? key : is_known ? ROW_NEVER_MEETS : ROW_IS_UNSURE;
+    return key;
 }
 
 /* As nobody's own writes lie over it. */
-static uint32_t key_beside(struct implying *implying, uint32_t row, iso_atom parts)
+static uint32_t key_beside(struct implying *implying, uint32_t row, iso_atom parts,
+                           bool is_returned)
 {
     struct rowsets_query *query = implying->judge.query, asked = *query;
     uint64_t pair = iso_number_pair(row, query->where);
-    uint32_t key = iso_number_map_get(&implying->keys, pair);
+    bool is_kept = iso_number_map_get(&implying->queries, query->where) > 1;
+    uint32_t key = is_kept ? iso_number_map_get(&implying->keys, pair) : ISO_NUMBER_NONE;
     if (key != ISO_NUMBER_NONE)
         return key;
     query->own_count = 0;
     query->tid = ISO_ABSENT;
-    key = put_writes(implying, row, parts);
+    key = put_writes(implying, row, parts, is_returned);
     query->own_count = asked.own_count;
     query->tid = asked.tid;
-    iso_number_map_put(&implying->keys, pair, key);
+    if (is_kept && key != ROW_IS_SAID)
+        iso_number_map_put(&implying->keys, pair, key);
     return key;
 }
 
@@ -194,11 +227,11 @@ static void read_row(struct implying *implying, uint32_t row, iso_atom parts, bo
     if (own == OWN_IS_OUT && !is_returned)
         return;
     bool is_known = own == NOT_OWN && iso_truth_outcomes(covered) == ISO_TRUTH_TRUE;
-    uint32_t key = is_known ? key_beside(implying, row, parts) : ROW_IS_UNSURE;
+    uint32_t key = is_known ? key_beside(implying, row, parts, is_returned) : ROW_IS_UNSURE;
     if (key == ROW_NEVER_MEETS && is_returned)
         key = key_of_row(implying, parts);
     implying->is_unsure |= key == ROW_IS_UNSURE;
-    if (key < ROW_IS_UNSURE)
+    if (key < ROW_IS_SAID)
         put(implying, judge->query->index, header_of(implying), key, ISO_READ,
             is_returned ? 1 : ISO_ABSENT);
 }
@@ -236,22 +269,36 @@ static void imply_of_query(struct implying *implying, struct iso_rowsets *engine
         if (!query->is_partial)
             judge_visit_matches(judge, read_other);
         iso_number_map_clear(&implying->returned);
+        iso_number_map_clear(&implying->said);
     }
     implying->history->ranges.not_implied += implying->is_unsure;
     judge_close(judge);
     rowsets_free_query(query);
 }
 
+static void count_queries(struct implying *implying, const struct iso_rowsets *engine)
+{
+    for (uint32_t i = 0; i < engine->waiting.queue.count; i++) {
+        const struct rowsets_query *query =
+            (const void *)(uintptr_t)engine->waiting.queue.items[i].value;
+        uint32_t count = iso_number_map_add(&implying->queries, query->where, 0);
+        iso_number_map_put(&implying->queries, query->where, count + 1);
+    }
+}
+
 void imply_any_order(struct iso_rowsets *engine, struct iso_history *history)
 {
     struct implying implying = {.history = history};
+    count_queries(&implying, engine);
     while (engine->waiting.queue.count)
         imply_of_query(
             &implying, engine,
             (struct rowsets_query *)(uintptr_t)iso_heap_pop(&engine->waiting.queue).value);
     history_add(history, &implying.additions);
     history_additions_release(&implying.additions);
+    iso_number_map_release(&implying.queries);
     iso_number_map_release(&implying.keys);
     iso_number_map_release(&implying.returned);
-    iso_free(implying.moments.list);
+    iso_number_map_release(&implying.said);
+    ISO_FREE_ALL(implying.moments.list, implying.lefts.list);
 }

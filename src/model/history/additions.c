@@ -1,11 +1,9 @@
-#define _GNU_SOURCE
 #include "history/additions.h"
 
 #include <assert.h>
-#include <stdlib.h>
 
 #include "base/memory.h"
-#include "base/order.h"
+#include "base/radix.h"
 #include "history/history_private.h"
 
 void history_additions_put(struct history_additions *additions, struct history_addition addition)
@@ -19,13 +17,19 @@ void history_additions_release(struct history_additions *additions)
     *additions = (struct history_additions){0};
 }
 
-static int compare(const void *left, const void *right)
+/* By transaction and operation, and else as they were put. */
+static uint32_t *order_of(const struct iso_history *history,
+                          const struct history_additions *additions)
 {
-    const struct history_addition *one = left, *other = right;
-    if (one->transaction != other->transaction)
-        return ISO_ORDER(one->transaction, other->transaction);
-    return one->before != other->before ? ISO_ORDER(one->before, other->before)
-                                        : ISO_ORDER(one->key, other->key);
+    struct iso_radix items = iso_radix_allocate(additions->count);
+    for (uint32_t i = 0; i < additions->count; i++) {
+        const struct history_addition *addition = &additions->list[i];
+        uint32_t end = history->ops.count;
+        items.keys[i] = (uint64_t)addition->transaction * ((uint64_t)end + 1) +
+                        (addition->before < end ? addition->before : end);
+        items.payloads[i] = i;
+    }
+    return iso_radix_order(items, additions->count);
 }
 
 static void copy(struct iso_history *history, uint32_t to, uint32_t from)
@@ -47,8 +51,9 @@ static void put(struct iso_history *history, uint32_t to, const struct history_a
         history->ops.ots[to] = ots;
 }
 
-/* Sets stand behind what was put in front of them. `additions` are in their order. */
-static void move_sets(struct iso_history *history, const struct history_additions *additions)
+/* Sets stand behind what was put in front of them. */
+static void move_sets(struct iso_history *history, const struct history_additions *additions,
+                      const uint32_t *order)
 {
     uint32_t next = 0, moved = 0;
     for (uint32_t i = 0; i < history->ranges.count; i++) {
@@ -57,7 +62,7 @@ static void move_sets(struct iso_history *history, const struct history_addition
             moved = 0;
         uint32_t at = history->txns.first_op[set->transaction] + set->first;
         for (; next < additions->count; next++) {
-            const struct history_addition *addition = &additions->list[next];
+            const struct history_addition *addition = &additions->list[order[next]];
             if (addition->transaction > set->transaction ||
                 (addition->transaction == set->transaction && addition->before > at))
                 break;
@@ -75,14 +80,14 @@ void history_add(struct iso_history *history, struct history_additions *addition
     uint32_t left = additions->count, end = history->ops.count + left;
     if (!left)
         return;
-    qsort(additions->list, left, sizeof *additions->list, compare);
-    move_sets(history, additions);
+    uint32_t *order = order_of(history, additions);
+    move_sets(history, additions, order);
     iso_history_reserve_operations(history, left);
     for (uint32_t t = history->txns.count; t-- > 0 && left;) {
         uint32_t first = history->txns.first_op[t], o = history->txns.first_op[t + 1];
         history->txns.first_op[t + 1] = end;
-        for (; left && additions->list[left - 1].transaction == t; left--) {
-            const struct history_addition *addition = &additions->list[left - 1];
+        for (; left && additions->list[order[left - 1]].transaction == t; left--) {
+            const struct history_addition *addition = &additions->list[order[left - 1]];
             uint8_t moment =
                 addition->like == ISO_NONE ? 0 : history->ops.kind[addition->like] & ~ISO_KIND_MASK;
             uint64_t ots = addition->like == ISO_NONE || !history->ops.ots
@@ -98,4 +103,5 @@ void history_add(struct iso_history *history, struct history_additions *addition
             copy(history, --end, --o);
     }
     history->ops.count += additions->count;
+    iso_free(order);
 }
