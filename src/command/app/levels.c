@@ -8,6 +8,8 @@
 #include "report/report.h"
 
 enum { ORDER_SECONDS = 60 };
+/* How long a server may take to write down what others see already (synchronous_commit = off). */
+static const uint64_t unwritten = 1000000000;
 
 /* ---- which transactions ---- */
 
@@ -19,12 +21,20 @@ static bool has_snapshot(const struct iso_history *history, uint32_t t)
            (history->txns.snapshot && history->txns.snapshot[t] != ISO_NONE);
 }
 
+/* Whether all changes came that it may have seen. */
+static bool is_covered(const struct suite_base *base, const struct suite_record *record)
+{
+    uint64_t end = suite_records_end(&base->records, record);
+    return !base->failure || (end && end + unwritten < base->covered);
+}
+
 /* The level at which it is judged; above SUITE_LEVELS: at none. */
 static unsigned place_of(const struct levels *levels, const struct iso_history *history, uint32_t t,
                          const struct suite_record **record)
 {
     *record = suite_records_find(&levels->base->records, history, t);
-    if (!*record || iso_status_of(history, t) != ISO_COMMITTED)
+    if (!*record || iso_status_of(history, t) != ISO_COMMITTED ||
+        !is_covered(levels->base, *record))
         return PLACE_NONE;
     if (!(*record)->is_known)
         return has_snapshot(history, t) ? SUITE_REPEATABLE_READ : SUITE_READ_COMMITTED;
@@ -157,6 +167,7 @@ static enum iso_status judge_level(struct app *app, struct levels *levels,
         (part.unplaced || part.judgement.verdict.reads_judged ||
          part.judgement.verdict.reads_unjudged || iso_judgement_violations(&part.judgement))) {
         levels->judged += part.judgement.verdict.reads_judged;
+        levels->unjudged += part.judgement.verdict.reads_unjudged + part.unplaced;
         take_outcome(levels, &part);
         if (!levels->quiet)
             say(levels, &part);
@@ -203,6 +214,8 @@ enum iso_status levels_judge(struct app *app, struct levels *levels,
 {
     for (int level = 0; level < SUITE_LEVELS && app->error.status == ISO_OK; level++)
         judge_level(app, levels, stream, (enum suite_level)level);
+    if (levels->base->failure)
+        return app->error.status;
     if (levels->asked >= 0 && levels->asked != levels->required && app->error.status == ISO_OK)
         judge_asked(app, levels, stream, levels->asked, false);
     if (levels->required >= 0 && app->error.status == ISO_OK)

@@ -23,8 +23,8 @@ struct levels {
     bool json, quiet, allow_unjudged;
     /* what is found */
     bool is_violated;
-    const char *reason; /* of undecided; NULL: of none */
-    uint64_t judged;    /* reads, at all levels */
+    const char *reason;        /* of undecided; NULL: of none */
+    uint64_t judged, unjudged; /* reads, at all levels */
 };
 
 /* Of a stream that has concluded, with all its transactions kept, as they came. */

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -20,8 +21,9 @@
 #include "suite/suite.h"
 
 struct suite_command_line {
-    const char *keep, *version, *pattern;
+    const char *keep, *version, *pattern, *status_file;
     int level, fail_level;
+    uint64_t at_least; /* a share of the reads: parts of 2^32 */
     bool starts;
     bool json, quiet, allow_unjudged;
     struct app_explanation explanation;
@@ -48,8 +50,15 @@ static const struct cli_option options[] = {
     CLI_ROW_CHOICE("fail-level", ISO_LEVEL_WORDS, PLACE(fail_level),
                    "The same, and it is part of the verdict.", .refusal = iso_level_refusal),
     CLI_ROW_FLAG("allow-unjudged", PLACE(allow_unjudged),
-                 "Reads that could not be judged do not make the verdict undecided."),
+                 "Reads that could not be judged do not make the verdict undecided, if enough\n"
+                 "others were (--at-least)."),
+    CLI_ROW_SHARE("at-least", "SHARE", PLACE(at_least),
+                  "What share of the recorded reads --allow-unjudged wants judged (0.5)."),
     CLI_ROW_GROUP("What is left"),
+    CLI_ROW_TEXT(
+        "status-file", "FILE", PLACE(status_file),
+        "Write the verdict's own status there: \"1 violated\", \"3 undecided: row-sets\".\n"
+        "The exit status is the command's where that is not 0."),
     CLI_ROW_TEXT("keep", "DIR", PLACE(keep),
                  "Keep the capture of records and changes in this folder, and say how it is\n"
                  "judged again."),
@@ -108,16 +117,20 @@ static enum iso_status judge_stream(struct app *app, struct levels *levels,
     enum iso_status outcome = run_stream_conclude(stream, 0, &app->error);
     if (app->error.status != ISO_OK)
         return app->error.status;
-    levels->is_violated |= outcome == ISO_VIOLATED;
+    levels->is_violated |= outcome == ISO_VIOLATED && !levels->base->failure;
     levels->reason = reason_of(stream, levels->allow_unjudged);
     return levels_judge(app, levels, stream);
 }
 
-static void log_left_out(const struct suite_base *base, const struct iso_pipeline *pipeline)
+/* Of tables that are not judged. */
+static void take_left_out(const struct suite_base *base, const struct iso_pipeline *pipeline,
+                          struct levels *levels)
 {
     uint32_t count;
     struct iso_join_left_out *list = run_left_out(pipeline, &count);
-    for (uint32_t i = 0; i < count && i < RUN_TABLES_NAMED; i++)
+    for (uint32_t i = 0; i < count; i++)
+        levels->unjudged += list[i].operations;
+    for (uint32_t i = 0; !levels->quiet && i < count && i < RUN_TABLES_NAMED; i++)
         cli_log("%s: %" PRIu64
                 " operation%s on %.*s not judged: while the command ran it got other "
                 "columns, another key or another name, or it was not seen how it was made",
@@ -154,8 +167,8 @@ static enum iso_status judge(struct app *app, const struct suite_command_line *l
     if (run_stream_open(&stream, &options, &app->out, false, true, &app->error) == ISO_OK &&
         run_replay_files(&stream, &inputs, &app->error) == ISO_OK)
         judge_stream(app, levels, &stream);
-    if (!line->quiet && app->error.status == ISO_OK)
-        log_left_out(base, stream.pipeline);
+    if (app->error.status == ISO_OK)
+        take_left_out(base, stream.pipeline, levels);
     if (line->keep && !line->quiet)
         cli_log("judged again by: isochron replay --source '%s' --source %s --initial null %s",
                 changes.bytes, records.bytes, base->path);
@@ -174,21 +187,49 @@ static enum iso_status judge_all(struct app *app, const struct suite_command_lin
         struct levels levels = *all;
         levels.base = base;
         levels.reason = NULL;
-        if (!base->failure && base->tables)
+        if (base->tables)
             judge(app, line, base, &levels);
-        else if (!line->quiet)
-            cli_log("%s: not judged: %s", base->name, base->failure ? base->failure : "it is gone");
-        if (!levels.reason && !line->allow_unjudged && (base->late || !base->tables))
+        if (!line->quiet && (base->failure || !base->tables))
+            cli_log("%s: not judged%s: %s", base->name, base->tables ? " from there on" : "",
+                    base->failure ? base->failure : "it is gone");
+        if (!levels.reason && !line->allow_unjudged &&
+            (base->late || base->failure || !base->tables))
             levels.reason = base->is_left_out ? NULL : "database-not-judged";
         all->judged = levels.judged;
+        all->unjudged = levels.unjudged + base->late;
         all->is_violated |= levels.is_violated;
         all->reason = all->reason ? all->reason : levels.reason;
     }
     return app->error.status;
 }
 
+/* Whether --allow-unjudged may speak of what was judged alone. */
+static bool is_enough(const struct suite_command_line *line, const struct levels *levels)
+{
+    double all = (double)levels->judged + (double)levels->unjudged;
+    return !line->allow_unjudged || (double)levels->judged * 4294967296.0 >= line->at_least * all;
+}
+
+/* For whoever asks when the exit status is the command's. */
+static void write_status(const struct suite_command_line *line, enum iso_status status,
+                         const char *reason, struct iso_error *error)
+{
+    static const char *const names[] = {[ISO_OK] = "holds",
+                                        [ISO_VIOLATED] = "violated",
+                                        [ISO_BAD_INPUT] = "not started",
+                                        [ISO_UNDECIDED] = "undecided",
+                                        [ISO_FAILED] = "failure"};
+    FILE *file = line->status_file ? fopen(line->status_file, "we") : NULL;
+    bool written = file && fprintf(file, "%d %s%s%s\n", (int)status, names[status],
+                                   reason ? ": " : "", reason ? reason : "") > 0;
+    if (file && fclose(file))
+        written = false;
+    if (line->status_file && !written && error->status == ISO_OK)
+        iso_error_set(error, ISO_FAILED, "%s: %s", line->status_file, strerror(errno));
+}
+
 /* Violated wins; undecided says why. */
-static enum iso_status conclude(const struct suite_command_line *line,
+static enum iso_status conclude(struct app *app, const struct suite_command_line *line,
                                 const struct suite_result *result, const struct levels *levels)
 {
     const char *reason = levels->reason;
@@ -198,14 +239,22 @@ static enum iso_status conclude(const struct suite_command_line *line,
         reason = "records-lost";
     if (!reason && !levels->judged)
         reason = "nothing-judged";
+    if (!reason && !is_enough(line, levels))
+        reason = "too-few-judged";
+    if (levels->is_violated)
+        reason = NULL;
+    enum iso_status status = result->lost_server   ? ISO_FAILED
+                             : levels->is_violated ? ISO_VIOLATED
+                             : reason              ? ISO_UNDECIDED
+                                                   : ISO_OK;
+    write_status(line, status, reason, &app->error);
     if (!line->quiet)
         cli_log("%s%s%s: %" PRIu64 " of %" PRIu64 " statements that read were recorded",
                 levels->is_violated ? "violated"
                 : reason            ? "undecided"
                                     : "holds",
-                !levels->is_violated && reason ? ": " : "",
-                !levels->is_violated && reason ? reason : "", result->recorded, result->reads);
-    return levels->is_violated ? ISO_VIOLATED : reason ? ISO_UNDECIDED : ISO_OK;
+                reason ? ": " : "", reason ? reason : "", result->recorded, result->reads);
+    return status;
 }
 
 static enum iso_status run_command(struct app *app, const struct suite_command_line *line,
@@ -227,7 +276,7 @@ static enum iso_status run_command(struct app *app, const struct suite_command_l
     if (status == ISO_OK)
         status = judge_all(app, line, result, &levels);
     if (status == ISO_OK)
-        status = conclude(line, result, &levels);
+        status = conclude(app, line, result, &levels);
     for (uint32_t i = 0; !line->keep && i < result->base_count; i++)
         if (result->bases[i]->path)
             unlink(result->bases[i]->path);
@@ -267,6 +316,8 @@ static enum iso_status run_as_asked(struct app *app, void *target, const struct 
     if (status == ISO_OK)
         status =
             run_command(app, line, starts ? server.url.bytes : files->items[0], arguments, &result);
+    if (app->error.status != ISO_OK)
+        write_status(line, app->error.status, app->error.text, &app->error);
     if (result.exit_status && app->error.status == ISO_OK)
         status = (enum iso_status)result.exit_status;
     suite_server_stop(&server);
@@ -277,7 +328,7 @@ static enum iso_status run_as_asked(struct app *app, void *target, const struct 
 
 static enum iso_status run_run(struct app *app, int count, char **arguments)
 {
-    struct suite_command_line line = {.level = -1, .fail_level = -1};
+    struct suite_command_line line = {.level = -1, .fail_level = -1, .at_least = 1ull << 31};
     return cli_run(app, count, arguments, &line, run_as_asked);
 }
 

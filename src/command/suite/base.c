@@ -53,8 +53,8 @@ enum iso_status suite_base_open(struct suite_base *base, const char *url, const 
         return error->status;
     base->capture.writer = iso_capture_writer_new(path, error);
     base->beside = base->capture.writer ? suite_connect(url, false, error) : NULL;
-    if (base->beside && find_name(base, error) == ISO_OK)
-        put_initial(base, error);
+    if (base->beside && find_name(base, error) == ISO_OK && put_initial(base, error) == ISO_OK)
+        base->covered = (uint64_t)iso_clock_nanoseconds();
     return error->status;
 }
 
@@ -74,8 +74,13 @@ static enum iso_status take_snapshot(struct suite_base *base, struct iso_error *
 static enum iso_status take_changes(struct suite_base *base, uint32_t *count,
                                     struct iso_error *error)
 {
-    if (suite_slot_poll(&base->slot, count, error) != ISO_OK || !*count)
+    uint64_t asked = (uint64_t)iso_clock_nanoseconds();
+    if (suite_slot_poll(&base->slot, count, error) != ISO_OK)
         return error->status;
+    if (*count < SUITE_LINES)
+        base->covered = asked;
+    if (!*count)
+        return ISO_OK;
     if (suite_tables_read(&base->changes.tables, base->beside, false, base->is_drained, error) !=
         ISO_OK)
         return error->status;
@@ -141,8 +146,9 @@ enum iso_status suite_base_close(struct suite_base *base, struct iso_error *erro
     if (!base->is_open)
         return ISO_OK;
     base->is_open = false;
-    if (base->name && base->beside && error->status == ISO_OK &&
-        read_to_the_end(base, error) == ISO_OK)
+    if (base->covered && error->status == ISO_OK)
+        read_to_the_end(base, error);
+    if (base->covered)
         list_tables(base);
     iso_database_close(base->beside);
     base->beside = NULL;

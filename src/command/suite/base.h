@@ -15,7 +15,7 @@ struct suite_base {
     char *name;    /* of the database; NULL: not known yet */
     char *failure; /* why nothing of it is judged; NULL: it is */
     char *path;    /* of the capture */
-    char *tables;  /* that can be judged, "public.a;public.b" */
+    char *tables;  /* that can be judged, "public.a;public.b"; NULL: it was never whole */
     bool is_open, is_drained;
     bool is_left_out; /* --database does not name it */
     int64_t next;     /* milliseconds: when its changes are asked for again */
@@ -26,6 +26,8 @@ struct suite_base {
     struct suite_records records;
     struct iso_text line; /* a record, as the capture has it */
     uint64_t late;        /* records that came when it was closed */
+    uint64_t
+        covered; /* the clock's nanoseconds: all changes of before are there; 0: not even rows */
 };
 
 /* Makes its slot, and reads the rows that are there. Close and release it in any case. */

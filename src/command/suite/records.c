@@ -188,6 +188,15 @@ const struct suite_record *suite_records_find(const struct suite_records *record
     return found == ISO_NUMBER_NONE ? NULL : &records->list[found];
 }
 
+uint64_t suite_records_end(const struct suite_records *records, const struct suite_record *record)
+{
+    uint64_t end = record->answered;
+    for (uint32_t i = 0; i < record->count; i++)
+        if (records->reads[record->first + i].answered > end)
+            end = records->reads[record->first + i].answered;
+    return end;
+}
+
 static uint64_t key_of(const struct iso_history *history, uint32_t operation)
 {
     char buffer[ISO_ATOM_TEXT_MAX];

@@ -54,6 +54,8 @@ void suite_records_take(struct suite_records *records, const char *line, size_t 
 const struct suite_record *suite_records_find(const struct suite_records *records,
                                               const struct iso_history *history,
                                               uint32_t transaction);
+/* When its last answer came; 0: that is not known. */
+uint64_t suite_records_end(const struct suite_records *records, const struct suite_record *record);
 
 /* When the messages of a finished history went, as far as is known: `history->messages`. */
 void suite_records_tell(const struct suite_records *records, struct iso_history *history,

@@ -372,6 +372,7 @@ static enum iso_status finish(struct suite *suite, struct suite_result *result,
     }
     if (error->status == ISO_OK)
         close_bases(suite, NULL);
+    result->lost_server = result->bases[0]->failure != NULL;
     sum_up(suite, result);
     return error->status;
 }

@@ -27,6 +27,7 @@ struct suite_result {
     struct suite_base **bases; /* closed, in the order in which they were opened */
     uint32_t base_count, base_capacity;
     int exit_status;          /* the command's */
+    bool lost_server;         /* the changes end before the command's end */
     uint64_t reads, recorded; /* statements that read; of these those that were recorded */
     struct iso_recorder_statistics recorder;
 };
