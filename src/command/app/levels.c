@@ -137,6 +137,20 @@ static void show(struct app *app, const struct levels *levels, struct part *part
     app_explain_printed(app, levels->explanation, part->kept.history, print, what);
 }
 
+/* One whose place nobody knows may stand anywhere between the others. */
+static bool lacks_times(const struct iso_history *history)
+{
+    return history->totals.without_sts != ISO_NONE || history->totals.without_cts != ISO_NONE;
+}
+
+static uint64_t count_all_reads(const struct iso_history *history)
+{
+    uint64_t reads = 0;
+    for (uint32_t t = 0; t < history->txns.count; t++)
+        reads += count_reads(history, t);
+    return reads;
+}
+
 /* A level has no line where nothing was read at it. */
 static enum iso_status judge_level(struct app *app, struct levels *levels,
                                    const struct run_stream *stream, enum suite_level level)
@@ -157,13 +171,16 @@ static enum iso_status judge_level(struct app *app, struct levels *levels,
     part.options.engine = ISO_JUDGE_CHRONOS;
     part.options.order.level = level == SUITE_READ_COMMITTED ? ISO_RC : ISO_SI;
     part.options.allow_unjudged = levels->allow_unjudged;
-    if (part.count + part.unplaced &&
-        run_kept_finish(&part.kept, stream->options, iso_pipeline_inputs(stream->pipeline),
-                        &app->error) == ISO_OK) {
+    bool finished = part.count + part.unplaced &&
+                    run_kept_finish(&part.kept, stream->options,
+                                    iso_pipeline_inputs(stream->pipeline), &app->error) == ISO_OK;
+    if (finished && level != SUITE_READ_COMMITTED && lacks_times(part.kept.history))
+        part.unplaced += count_all_reads(part.kept.history);
+    else if (finished) {
         suite_records_tell(&levels->base->records, part.kept.history, &part.messages);
         iso_judge(part.kept.history, &part.options, &part.judgement, &app->error);
     }
-    if (part.judgement.has_verdict && app->error.status == ISO_OK &&
+    if (finished && app->error.status == ISO_OK &&
         (part.unplaced || part.judgement.verdict.reads_judged ||
          part.judgement.verdict.reads_unjudged || iso_judgement_violations(&part.judgement))) {
         levels->judged += part.judgement.verdict.reads_judged;
@@ -171,7 +188,56 @@ static enum iso_status judge_level(struct app *app, struct levels *levels,
         take_outcome(levels, &part);
         if (!levels->quiet)
             say(levels, &part);
-        show(app, levels, &part);
+        if (part.judgement.has_verdict)
+            show(app, levels, &part);
+    }
+    release(&part);
+    return app->error.status;
+}
+
+/* ---- an order of those that ran at SERIALIZABLE ---- */
+
+/* What weaker ones wrote are versions, and no more. */
+static uint32_t copy_serializable(const struct levels *levels, const struct iso_history *all,
+                                  struct iso_history *into)
+{
+    const struct suite_record *record;
+    uint32_t count = 0;
+    for (uint32_t t = 0; t < all->txns.count; t++) {
+        bool is_of_it =
+            place_of(levels, all, t, &record) == SUITE_SERIALIZABLE && !record->has_rolled_back;
+        uint32_t before = into->txns.count;
+        count += is_of_it;
+        (is_of_it ? iso_history_copy_timed : add_versions)(into, all, t);
+        if (!is_of_it && into->txns.count > before)
+            into->txns.flags[before] &= (uint8_t)~ISO_HAS_STS; /* of no order (`neighbours`) */
+    }
+    return count;
+}
+
+static enum iso_status judge_serializable(struct app *app, struct levels *levels,
+                                          const struct run_stream *stream)
+{
+    struct part part = {.name = "ser"};
+    run_kept_init(&part.kept);
+    part.count = copy_serializable(levels, stream->kept.history, part.kept.history);
+    iso_judge_options_init(&part.options);
+    part.options.order.level = ISO_SER;
+    part.options.order.neighbours = true;
+    part.options.order.timeout = ORDER_SECONDS;
+    part.options.allow_unjudged = levels->allow_unjudged;
+    if (part.count > 1 &&
+        run_kept_finish(&part.kept, stream->options, iso_pipeline_inputs(stream->pipeline),
+                        &app->error) == ISO_OK &&
+        part.kept.history->totals.without_cts == ISO_NONE &&
+        iso_judge(part.kept.history, &part.options, &part.judgement, &app->error) == ISO_OK) {
+        take_outcome(levels, &part);
+        if (part.judgement.outcome == ISO_IS_VIOLATED) {
+            if (!levels->quiet)
+                cli_log("%s, SERIALIZABLE: no order of the transactions explains what they read",
+                        levels->base->name);
+            show(app, levels, &part);
+        }
     }
     release(&part);
     return app->error.status;
@@ -214,8 +280,10 @@ enum iso_status levels_judge(struct app *app, struct levels *levels,
 {
     for (int level = 0; level < SUITE_LEVELS && app->error.status == ISO_OK; level++)
         judge_level(app, levels, stream, (enum suite_level)level);
-    if (levels->base->failure)
+    if (levels->base->failure || app->error.status != ISO_OK)
         return app->error.status;
+    if (!levels->is_violated)
+        judge_serializable(app, levels, stream);
     if (levels->asked >= 0 && levels->asked != levels->required && app->error.status == ISO_OK)
         judge_asked(app, levels, stream, levels->asked, false);
     if (levels->required >= 0 && app->error.status == ISO_OK)

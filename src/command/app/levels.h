@@ -3,7 +3,8 @@
  *
  *     READ COMMITTED     rc, and by when its messages went (engines/chronos/messages.c)
  *     REPEATABLE READ    si
- *     SERIALIZABLE       si
+ *     SERIALIZABLE       si, and whether an order of those that committed explains them
+ *                        (`neighbours`: weaker ones write versions, and no edge leads past these)
  *     --level L          whether any order explains all of them at L: said, and no more
  *     --fail-level L     the same, and it counts
  *

@@ -311,6 +311,8 @@ enum iso_status iso_judge(const struct iso_history *finished,
     *judgement = (struct iso_judgement){.history = finished};
     if (iso_judge_check_options(options, error) != ISO_OK)
         return error->status;
+    if (options->order.neighbours)
+        return judge_order(options, true, judgement, error);
     switch (iso_judge_route(options, finished)) {
     case ISO_JUDGE_BOTH:
         return seek_order(options, judgement, error);

@@ -232,9 +232,12 @@ void commit_order_build(struct engine *engine)
     struct commit_order *commit_order = engine->commit_order =
         iso_allocate_zeroed(1, sizeof *commit_order);
     commit_order->foreign = iso_allocate((size_t)engine->transactions.count + 1);
-    for (uint32_t t = 0; t < engine->transactions.count; t++)
-        commit_order->foreign[t] = iso_tid_is_foreign(
-            &history->atoms, history->txns.tid[engine->transactions.in_history[t]]);
+    for (uint32_t t = 0; t < engine->transactions.count; t++) {
+        uint32_t of = engine->transactions.in_history[t];
+        commit_order->foreign[t] =
+            iso_tid_is_foreign(&history->atoms, history->txns.tid[of]) ||
+            (engine->options->neighbours && !(history->txns.flags[of] & ISO_HAS_STS));
+    }
     order_writes(engine);
     find_ties(engine);
     see_reads(engine);

@@ -23,7 +23,7 @@ struct commit_order {
     uint32_t *position; /* by write: in `order`, or ISO_NONE */
     uint32_t
         *seen; /* by read: the write that it saw by its moment, INITIAL, or OPEN: its value says */
-    uint8_t *foreign;        /* by transaction */
+    uint8_t *foreign;        /* by transaction; `neighbours`: also those without a start */
     bool ties;               /* two versions of a key share a cts */
     uint32_t *tie, *tie_end; /* if so, by position: the positions that share its cts and key */
     uint32_t

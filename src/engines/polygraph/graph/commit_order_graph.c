@@ -5,6 +5,10 @@
  * version edges lead to the next one only, and, where a foreign transaction wrote that, to the next
  * of another: so cycles that go through no foreign transaction are found without them. Those are
  * violations; others are doubtful.
+ *
+ * `neighbours` asks for less, as PostgreSQL's SERIALIZABLE promises nothing beside weaker
+ * transactions: those have versions and no edges, none leads past them, and where versions share a
+ * cts none says which was read or came first.
  */
 #include <assert.h>
 
@@ -41,6 +45,14 @@ static bool is_foreign(const struct walk *walk, uint32_t t)
 
 /* ---- edges ---- */
 
+/* `neighbours`: whether the version stands between two others for sure. */
+static bool is_alone(const struct walk *walk, uint32_t position)
+{
+    const struct commit_order *commit_order = walk->engine->commit_order;
+    return !commit_order->ties ||
+           commit_order->tie_end[position] - commit_order->tie[position] == 1;
+}
+
 static void visit_position(struct walk *walk, visit *visitor, struct step step, uint32_t position)
 {
     step.to = walk->engine->writes.transaction[walk->engine->commit_order->order[position]];
@@ -55,7 +67,11 @@ static void visit_later(struct walk *walk, visit *visitor, struct step step, uin
     if (position == commit_order->first[step.key + 1])
         return;
     uint32_t own = walk->next_own[position];
+    if (walk->engine->options->neighbours && !is_alone(walk, position))
+        return;
     visit_position(walk, visitor, step, position);
+    if (walk->engine->options->neighbours)
+        return;
     if (own != position && own < commit_order->first[step.key + 1])
         visit_position(walk, visitor, step, own);
 }
@@ -72,8 +88,15 @@ static void visit_write(struct walk *walk, visit *visitor, uint32_t t, uint32_t 
             visitor(walk, &step);
     }
     step.kind = ISO_EDGE_WW;
-    if (engine->commit_order->position[write] != ISO_NONE)
+    if (engine->commit_order->position[write] != ISO_NONE &&
+        (!engine->options->neighbours || is_alone(walk, engine->commit_order->position[write])))
         visit_later(walk, visitor, step, engine->commit_order->position[write] + 1);
+}
+
+/* Whether its moment says which version it saw; else no edge of it stands (`neighbours`). */
+static bool is_seen(const struct engine *engine, uint32_t read)
+{
+    return !engine->options->neighbours || engine->commit_order->seen[read] != OPEN;
 }
 
 static void visit_read(struct walk *walk, visit *visitor, uint32_t t, uint32_t read)
@@ -81,6 +104,8 @@ static void visit_read(struct walk *walk, visit *visitor, uint32_t t, uint32_t r
     const struct engine *engine = walk->engine;
     uint32_t key = engine->reads.key[read], seen = engine->reads.writer[read];
     struct step step = {.kind = ISO_EDGE_RW, .from = t, .key = key, .via = seen};
+    if (!is_seen(engine, read))
+        return;
     visit_later(walk, visitor, step,
                 seen == INITIAL ? engine->commit_order->first[key]
                                 : engine->commit_order->position[seen] + 1);
@@ -306,7 +331,7 @@ static void list_readers(struct walk *walk)
     const struct engine *engine = walk->engine;
     for (uint32_t read = engine->reads.count; read-- > 0;) {
         uint32_t write = engine->reads.writer[read];
-        if (write == INITIAL)
+        if (write == INITIAL || !is_seen(engine, read))
             continue;
         assert(write < engine->writes.count);
         walk->next_reader[read] = walk->first_reader[write];
@@ -348,7 +373,7 @@ static void walk_release(struct walk *walk)
 static void reject_or_doubt(struct walk *walk)
 {
     const struct engine *engine = walk->engine;
-    if (sort_walk(walk, false)) {
+    if (!engine->options->neighbours && sort_walk(walk, false)) {
         engine->result->outcome = ISO_IS_UNDECIDED;
         engine->result->reason = "foreign-cycle";
         return;
@@ -362,10 +387,11 @@ static void reject_or_doubt(struct walk *walk)
 bool commit_order_decides(struct engine *engine)
 {
     struct walk walk;
-    if (!is_known(engine))
+    bool neighbours = engine->options->neighbours;
+    if (!neighbours && !is_known(engine))
         return false;
     walk_init(&walk, engine);
-    if (sort_walk(&walk, true))
+    if (sort_walk(&walk, !neighbours))
         accept_walk(&walk);
     else
         reject_or_doubt(&walk);
