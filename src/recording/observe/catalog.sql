@@ -161,7 +161,7 @@ SELECT c.oid, n.nspname, c.relname,
     (c.relkind = 'r' AND NOT c.relispartition AND NOT c.relhassubclass
         OR c.relkind = 'p' AND NOT c.relispartition
             AND EXISTS (SELECT 1 FROM pg_catalog.pg_publication WHERE pubviaroot))
-    AND c.relpersistence = 'p'
+    AND c.oid >= 16384 AND c.relpersistence = 'p'
     AND (c.oid IN (SELECT relid FROM pg_catalog.pg_publication p,
             pg_catalog.pg_get_publication_tables(p.pubname))
         OR NOT EXISTS (SELECT 1 FROM pg_catalog.pg_publication))
