@@ -119,21 +119,6 @@ static void become_epoch(struct iso_event *event)
     event->order = 0;
 }
 
-/* Any row of the table may be gone, and any column rewritten, though no row shows it. */
-static void add_defined_anew(struct iso_change_source *source, const struct iso_event *drop,
-                             struct iso_events *events)
-{
-    const struct iso_table *table = table_seen(source);
-    struct iso_event epoch = *drop;
-    struct respelling respelling = {source, events, &epoch};
-    become_epoch(&epoch);
-    for (uint32_t i = 0; i < table->count; i++) {
-        const struct iso_table_column *column = &source->seen.columns[table->first + i];
-        add_respelt(&respelling, source->seen.texts.bytes + column->name, column->length);
-    }
-    iso_events_add(events, drop);
-}
-
 /* Tells, before the row's event, that from here on the table's rows look otherwise. Rows of a
  * snapshot are not always written as those of changes are, and those of an incremental one stand
  * outside of the order. */
@@ -234,13 +219,9 @@ static enum iso_status take_change(struct iso_change_source *source,
         return ignore(events, &event, "a table that is not in tables=");
     if (*op.at != 't' && *op.at != 's')
         return take_row(source, *op.at, &place, events, &event, error);
-    event.type = ISO_EVENT_DROP;
-    event.unknown = *op.at == 's' ? ISO_UNJUDGED_DDL : 0;
-    if (*op.at == 's') {
-        add_defined_anew(source, &event, events);
-        return ISO_OK;
-    }
-    if (source->rules->alone)
+    event.type = *op.at == 's' ? ISO_EVENT_COLUMN : ISO_EVENT_DROP;
+    event.key = *op.at == 's' ? event.table : ISO_ABSENT;
+    if (*op.at == 't' && source->rules->alone)
         source->rules->alone(source, &place, &events->block, &event);
     iso_events_add(events, &event);
     return ISO_OK;

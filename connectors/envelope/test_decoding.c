@@ -5,8 +5,7 @@
  *     u XID LSN PREVIOUS ORDER TABLE old-key: before new-tuple: after      what it was is known
  *     d XID LSN PREVIOUS ORDER TABLE before          deleted
  *     t XID LSN PREVIOUS ORDER TABLE                 the table emptied
- *     s XID LSN PREVIOUS ORDER TABLE                 it may have been defined anew: what it held is
- *                                                    not known any more
+ *     s XID LSN PREVIOUS 0 TABLE                     what it holds where it begins is not known
  *     r XID LSN PREVIOUS true|last TABLE after       a row that was there at the start
  *     B XID LSN                                      a transaction begins; LSN is that of its end
  *     E XID LSN COUNT MILLISECONDS                   and ends, after so many of these rows

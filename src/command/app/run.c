@@ -122,21 +122,37 @@ static enum iso_status judge_stream(struct app *app, struct levels *levels,
     return levels_judge(app, levels, stream);
 }
 
-/* Of tables that are not judged. */
-static void take_left_out(const struct suite_base *base, const struct iso_pipeline *pipeline,
-                          struct levels *levels)
+/* Of the newest table of a name, with those that had it before. */
+static uint64_t left_out_of(const struct suite_tables *tables, uint32_t table)
 {
-    uint32_t count;
-    struct iso_join_left_out *list = run_left_out(pipeline, &count);
-    for (uint32_t i = 0; i < count; i++)
-        levels->unjudged += list[i].operations;
-    for (uint32_t i = 0; !levels->quiet && i < count && i < RUN_TABLES_NAMED; i++)
-        cli_log("%s: %" PRIu64
-                " operation%s on %.*s not judged: while the command ran it got other "
-                "columns, another key or another name, or it was not seen how it was made",
-                base->name, list[i].operations, cli_plural(list[i].operations), (int)list[i].length,
-                list[i].name);
-    iso_free(list);
+    const char *name = tables->list[table].name;
+    uint64_t reads = 0;
+    if (iso_number_map_get(&tables->by_name, iso_hash_text(name, strlen(name))) != table)
+        return 0;
+    for (; table != ISO_NUMBER_NONE; table = tables->list[table].of_name)
+        reads += tables->list[table].left_out;
+    return reads;
+}
+
+static void take_left_out(const struct suite_base *base, struct levels *levels)
+{
+    const struct suite_tables *tables = &base->changes.tables;
+    uint64_t others = base->records.left_out;
+    levels->unjudged += others;
+    for (uint32_t i = 0, named = 0; !levels->quiet && i < tables->count && named < RUN_TABLES_NAMED;
+         i++) {
+        uint64_t reads = left_out_of(tables, i);
+        if (!reads)
+            continue;
+        named++;
+        others -= reads;
+        cli_log("%s: %" PRIu64 " read%s of %s not judged: what it held then is not known, or which "
+                "table had that name",
+                base->name, reads, cli_plural(reads), tables->list[i].name);
+    }
+    if (others && !levels->quiet)
+        cli_log("%s: %" PRIu64 " read%s of other tables not judged", base->name, others,
+                cli_plural(others));
 }
 
 /* As `replay` does it, and then by levels. */
@@ -168,7 +184,7 @@ static enum iso_status judge(struct app *app, const struct suite_command_line *l
         run_replay_files(&stream, &inputs, &app->error) == ISO_OK)
         judge_stream(app, levels, &stream);
     if (app->error.status == ISO_OK)
-        take_left_out(base, stream.pipeline, levels);
+        take_left_out(base, levels);
     if (line->keep && !line->quiet)
         cli_log("judged again by: isochron replay --source '%s' --source %s --initial null %s",
                 changes.bytes, records.bytes, base->path);
@@ -192,6 +208,8 @@ static enum iso_status judge_all(struct app *app, const struct suite_command_lin
         if (!line->quiet && (base->failure || !base->tables))
             cli_log("%s: not judged%s: %s", base->name, base->tables ? " from there on" : "",
                     base->failure ? base->failure : "it is gone");
+        if (!levels.reason && !line->allow_unjudged && base->records.left_out)
+            levels.reason = "uncovered";
         if (!levels.reason && !line->allow_unjudged &&
             (base->late || base->failure || !base->tables))
             levels.reason = base->is_left_out ? NULL : "database-not-judged";

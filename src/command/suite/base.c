@@ -3,6 +3,7 @@
 
 #include <poll.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/clock.h"
@@ -24,7 +25,7 @@ static enum iso_status put_initial(struct suite_base *base, struct iso_error *er
     if (suite_ask(base->beside, "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY", error) !=
             ISO_OK ||
         suite_ask(base->beside, sql, error) != ISO_OK ||
-        suite_tables_read(&base->changes.tables, base->beside, true, true, error) != ISO_OK)
+        suite_tables_read(&base->changes.tables, base->beside, true, error) != ISO_OK)
         return error->status;
     for (uint32_t i = 0; i < base->changes.tables.count && error->status == ISO_OK; i++)
         if (suite_table_is_judged(&base->changes.tables.list[i]))
@@ -47,7 +48,7 @@ enum iso_status suite_base_open(struct suite_base *base, const char *url, const 
                                 struct iso_error *error)
 {
     base->changes.capture = &base->capture;
-    base->is_drained = base->is_open = true;
+    base->is_open = true;
     base->path = copy(path);
     if (suite_slot_open(&base->slot, url, error) != ISO_OK)
         return error->status;
@@ -70,7 +71,54 @@ static enum iso_status take_snapshot(struct suite_base *base, struct iso_error *
     return error->status;
 }
 
-/* A batch of changes, with what the catalog says behind it. */
+enum iso_status suite_base_look(struct suite_base *base, struct iso_error *error)
+{
+    return suite_tables_read(&base->changes.tables, base->beside, false, error);
+}
+
+/* Records of before the last reading, once each table of it has begun in the stream. */
+static enum iso_status put_records(struct suite_base *base, struct iso_error *error)
+{
+    struct iso_text *waiting = &base->waiting;
+    iso_text_reserve(waiting, ISO_JSON_PADDING);
+    for (size_t at = 0, end; at < waiting->used && error->status == ISO_OK; at = end + 1) {
+        const char *line = waiting->bytes + at;
+        end = at + (size_t)((char *)memchr(line, '\n', waiting->used - at) - line);
+        suite_records_take(&base->records, &base->changes.tables, line, end - at, &base->line);
+        suite_capture_put(&base->capture, SUITE_RECORDS, NULL, 0, base->line.bytes, base->line.used,
+                          error);
+    }
+    waiting->used = 0;
+    return error->status;
+}
+
+/* A transaction stands in the log before others see it. */
+static bool sees_all(const struct suite_base *base, uint32_t count)
+{
+    const struct suite_snapshots *snapshots = &base->changes.tables.snapshots;
+    for (uint32_t i = 0; i < count; i++) {
+        const char *line = iso_database_value(base->slot.connection, i, 2);
+        if (!strncmp(line, "BEGIN ", 6) &&
+            !suite_snapshots_see(snapshots, snapshots->count,
+                                 (uint32_t)strtoul(line + 6, NULL, 10)))
+            return false;
+    }
+    return true;
+}
+
+/* The catalog behind these changes. */
+static enum iso_status look_behind(struct suite_base *base, uint32_t count, struct iso_error *error)
+{
+    for (uint32_t i = 0; i < END_ROUNDS; i++) {
+        if (suite_base_look(base, error) != ISO_OK || sees_all(base, count))
+            return error->status;
+        poll(NULL, 0, CHANGES_MS);
+    }
+    return iso_error_set(error, ISO_FAILED, "a transaction's end is not visible for 30 s");
+}
+
+/* A batch of changes, with what the catalog says behind it. A table begins with a transaction:
+ * where there is none, it gets one. */
 static enum iso_status take_changes(struct suite_base *base, uint32_t *count,
                                     struct iso_error *error)
 {
@@ -79,13 +127,15 @@ static enum iso_status take_changes(struct suite_base *base, uint32_t *count,
         return error->status;
     if (*count < SUITE_LINES)
         base->covered = asked;
-    if (!*count)
-        return ISO_OK;
-    if (suite_tables_read(&base->changes.tables, base->beside, false, base->is_drained, error) !=
-        ISO_OK)
+    if ((!*count && !base->waiting.used) || look_behind(base, *count, error) != ISO_OK ||
+        suite_changes_take(&base->changes, base->slot.connection, *count, error) != ISO_OK)
         return error->status;
-    base->is_drained = *count < SUITE_LINES;
-    return suite_changes_take(&base->changes, base->slot.connection, *count, error);
+    if (*count >= SUITE_LINES)
+        return ISO_OK; /* there is more from before the reading */
+    return base->changes.tables.beginning
+               ? suite_ask(base->beside,
+                           "SELECT pg_logical_emit_message(true, 'isochron', 'begun')", error)
+               : put_records(base, error);
 }
 
 /* The server decodes anew what it wrote in the last 15 seconds whenever it is asked: it is left
@@ -100,12 +150,10 @@ enum iso_status suite_base_follow(struct suite_base *base, struct iso_error *err
     return error->status;
 }
 
-enum iso_status suite_base_take_record(struct suite_base *base, const char *line, size_t length,
-                                       struct iso_error *error)
+void suite_base_take_record(struct suite_base *base, const char *line, size_t length)
 {
-    suite_records_take(&base->records, line, length, &base->line);
-    return suite_capture_put(&base->capture, SUITE_RECORDS, NULL, 0, base->line.bytes,
-                             base->line.used, error);
+    iso_text_put_bytes(&base->waiting, line, length);
+    iso_text_put(&base->waiting, "\n");
 }
 
 /* ---- to the end ---- */
@@ -117,13 +165,15 @@ static enum iso_status read_to_the_end(struct suite_base *base, struct iso_error
     if (suite_ask(base->beside, "SELECT pg_logical_emit_message(true, 'isochron run', 'end')",
                   error) != ISO_OK)
         return error->status;
-    for (uint32_t i = 0, count; i < END_ROUNDS && !base->changes.ended; i++) {
+    bool is_over = false;
+    for (uint32_t i = 0, count; i < END_ROUNDS && !is_over; i++) {
         if (take_changes(base, &count, error) != ISO_OK)
             return error->status;
-        if (!count)
+        is_over = base->changes.ended && !base->waiting.used;
+        if (!count && !is_over)
             poll(NULL, 0, CHANGES_MS);
     }
-    return base->changes.ended
+    return is_over
                ? ISO_OK
                : iso_error_set(error, ISO_FAILED, "the end of the changes did not come in 30 s");
 }
@@ -133,8 +183,7 @@ static void list_tables(struct suite_base *base)
     const struct suite_tables *tables = &base->changes.tables;
     struct iso_text list = {0};
     for (uint32_t i = 0; i < tables->count; i++)
-        if (suite_table_is_judged(&tables->list[i]) &&
-            (!i || strcmp(tables->list[i].name, tables->list[i - 1].name) != 0))
+        if (suite_table_is_judged(&tables->list[i]))
             iso_text_format(&list, "%s%s", list.used ? ";" : "", tables->list[i].identity);
     *iso_text_reserve(&list, 1) = 0;
     base->tables = list.bytes;
@@ -148,6 +197,8 @@ enum iso_status suite_base_close(struct suite_base *base, struct iso_error *erro
     base->is_open = false;
     if (base->covered && error->status == ISO_OK)
         read_to_the_end(base, error);
+    for (size_t i = 0; i < base->waiting.used; i++)
+        base->late += base->waiting.bytes[i] == '\n';
     if (base->covered)
         list_tables(base);
     iso_database_close(base->beside);
@@ -167,6 +218,7 @@ void suite_base_release(struct suite_base *base)
     suite_base_close(base, &ignored);
     suite_changes_release(&base->changes);
     suite_records_release(&base->records);
+    iso_text_release(&base->waiting);
     iso_text_release(&base->line);
     ISO_FREE_ALL(base->name, base->failure, base->path, base->tables);
 }

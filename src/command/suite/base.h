@@ -16,7 +16,7 @@ struct suite_base {
     char *failure; /* why nothing of it is judged; NULL: it is */
     char *path;    /* of the capture */
     char *tables;  /* that can be judged, "public.a;public.b"; NULL: it was never whole */
-    bool is_open, is_drained;
+    bool is_open;
     bool is_left_out; /* --database does not name it */
     int64_t next;     /* milliseconds: when its changes are asked for again */
     struct suite_slot slot;
@@ -24,8 +24,9 @@ struct suite_base {
     struct suite_capture capture;
     struct suite_changes changes;
     struct suite_records records;
-    struct iso_text line; /* a record, as the capture has it */
-    uint64_t late;        /* records that came when it was closed */
+    struct iso_text waiting; /* records that came behind the last reading of the catalog */
+    struct iso_text line;    /* a record, as the capture has it */
+    uint64_t late;           /* records that came when it was closed */
     uint64_t
         covered; /* the clock's nanoseconds: all changes of before are there; 0: not even rows */
 };
@@ -35,8 +36,9 @@ enum iso_status suite_base_open(struct suite_base *base, const char *url, const 
                                 struct iso_error *error);
 /* What is new of it: a round. */
 enum iso_status suite_base_follow(struct suite_base *base, struct iso_error *error);
-enum iso_status suite_base_take_record(struct suite_base *base, const char *line, size_t length,
-                                       struct iso_error *error);
+void suite_base_take_record(struct suite_base *base, const char *line, size_t length);
+/* Reads the catalog, before or behind a statement that changes it. */
+enum iso_status suite_base_look(struct suite_base *base, struct iso_error *error);
 /* All changes until now are read, and its connections closed. */
 enum iso_status suite_base_close(struct suite_base *base, struct iso_error *error);
 void suite_base_release(struct suite_base *base);

@@ -52,12 +52,11 @@ static enum iso_status put_line(struct suite_changes *changes, bool has_key,
 }
 
 /* "OP XID LSN PREVIOUS ORDER TABLE". */
-static void start_line(struct suite_changes *changes, char op, uint32_t order, const char *table,
-                       size_t length)
+static void start_line(struct suite_changes *changes, char op, uint32_t order, const char *label)
 {
     changes->line.used = 0;
-    iso_text_format(&changes->line, "%c %" PRIu32 " %" PRIu64 " %" PRIu64 " %" PRIu32 " %.*s", op,
-                    changes->xid, changes->place, changes->previous, order, (int)length, table);
+    iso_text_format(&changes->line, "%c %" PRIu32 " %" PRIu64 " %" PRIu64 " %" PRIu32 " %s", op,
+                    changes->xid, changes->place, changes->previous, order, label);
 }
 
 /* Adds the columns of the printed row that are the key's, in its order. False: one is missing. */
@@ -148,7 +147,7 @@ enum iso_status suite_changes_put_initial(struct suite_changes *changes,
             struct iso_json_text row = {text, strlen(text)};
             changes->line.used = 0;
             iso_text_format(&changes->line, "r 0 %" PRIu64 " %" PRIu64 " true %s", start, start,
-                            table->name);
+                            table->label);
             put_row(changes, table, row, row, error);
         }
     }
@@ -159,30 +158,32 @@ enum iso_status suite_changes_put_initial(struct suite_changes *changes,
 
 /* ---- changes ---- */
 
-static enum iso_status put_of_table(struct suite_changes *changes, char op,
+static enum iso_status put_of_table(struct suite_changes *changes, char op, uint32_t order,
                                     const struct suite_table *table, struct iso_error *error)
 {
-    start_line(changes, op, ++changes->order, table->name, strlen(table->name));
+    start_line(changes, op, order, table->label);
     return put_line(changes, false, error);
 }
 
-/* What is said of tables at the beginning of a transaction: each that may have been defined anew,
- * and those that it made. */
-static enum iso_status put_definitions(struct suite_changes *changes, struct iso_error *error)
+/* It was made by this transaction; or nobody knows what it holds. */
+static enum iso_status start_table(struct suite_changes *changes, struct suite_table *table,
+                                   bool is_made, struct iso_error *error)
 {
-    for (uint32_t i = 0; i < changes->tables.count && error->status == ISO_OK; i++) {
-        struct suite_table *table = &changes->tables.list[i];
+    changes->tables.beginning -= !table->has_begun;
+    table->has_begun = true;
+    table->is_met = !is_made;
+    return is_made || !suite_table_is_judged(table) ? ISO_OK
+                                                    : put_of_table(changes, 's', 0, table, error);
+}
+
+static enum iso_status start_tables(struct suite_changes *changes, struct iso_error *error)
+{
+    const struct suite_tables *tables = &changes->tables;
+    for (uint32_t i = tables->count; tables->beginning && i-- && error->status == ISO_OK;) {
+        struct suite_table *table = &tables->list[i];
         bool is_made = table->is_new && table->made == changes->xid;
-        if (!suite_table_is_judged(table))
-            continue;
-        if (table->doubt)
-            put_of_table(changes, 's', table, error);
-        if (is_made && error->status == ISO_OK)
-            put_of_table(changes, 't', table, error);
-        if (is_made) {
-            table->is_new = false;
-            table->doubt = 0;
-        }
+        if (!table->has_begun && (is_made || changes->place >= table->from))
+            start_table(changes, table, is_made, error);
     }
     return error->status;
 }
@@ -193,8 +194,7 @@ static enum iso_status begin(struct suite_changes *changes, uint32_t xid, struct
     changes->order = 0;
     changes->line.used = 0;
     iso_text_format(&changes->line, "B %" PRIu32 " %" PRIu64, xid, changes->place);
-    return put_line(changes, false, error) == ISO_OK ? put_definitions(changes, error)
-                                                     : error->status;
+    return put_line(changes, false, error) == ISO_OK ? start_tables(changes, error) : error->status;
 }
 
 static enum iso_status commit(struct suite_changes *changes, struct iso_error *error)
@@ -206,6 +206,20 @@ static enum iso_status commit(struct suite_changes *changes, struct iso_error *e
     return put_line(changes, false, error);
 }
 
+/* The table of a line, if it is judged; it may begin here. What made a table in the place of
+ * another may have written that. */
+static struct suite_table *find_table(struct suite_changes *changes, struct iso_json_text name,
+                                      struct iso_error *error)
+{
+    struct suite_table *table =
+        suite_tables_find(&changes->tables, name.at, name.length, changes->xid, changes->place);
+    bool is_another = table && suite_table_is_made_by(table, changes->xid) && !table->is_alone;
+    if (table && !table->is_met && (!table->has_begun || is_another))
+        start_table(changes, table, false, error);
+    return table && !is_another && suite_table_is_judged(table) && error->status == ISO_OK ? table
+                                                                                           : NULL;
+}
+
 /* public.a, public.b: TRUNCATE: (no-flags) */
 static enum iso_status truncate(struct suite_changes *changes, struct iso_json_text names,
                                 struct iso_error *error)
@@ -213,9 +227,11 @@ static enum iso_status truncate(struct suite_changes *changes, struct iso_json_t
     const char *at = names.at, *end = names.at + names.length;
     while (at < end && error->status == ISO_OK) {
         struct iso_json_text name = tuple_name(at, end, ',');
-        const struct suite_table *table = suite_tables_find(&changes->tables, name.at, name.length);
-        if (table && suite_table_is_judged(table))
-            put_of_table(changes, 't', table, error);
+        struct suite_table *table = find_table(changes, name, error);
+        if (table)
+            put_of_table(changes, 't', ++changes->order, table, error);
+        if (table)
+            table->truncated = changes->xid;
         at = name.at + name.length;
         at += at < end ? 2 : 0;
     }
@@ -232,8 +248,7 @@ static bool begins(const char **at, const char *end, const char *word)
 
 /* A key that changed is a row deleted and a row inserted. */
 static enum iso_status update(struct suite_changes *changes, struct suite_table *table,
-                              struct iso_json_text name, struct iso_json_text image,
-                              struct iso_error *error)
+                              struct iso_json_text image, struct iso_error *error)
 {
     static const char new[] = "new-tuple: ";
     const char *end = image.at + image.length, *at = image.at;
@@ -253,11 +268,11 @@ static enum iso_status update(struct suite_changes *changes, struct suite_table 
         (key.used != changes->key.used || memcmp(key.bytes, changes->key.bytes, key.used) != 0);
     iso_text_release(&key);
     if (moves) {
-        start_line(changes, 'd', ++changes->order, name.at, name.length);
+        start_line(changes, 'd', ++changes->order, table->label);
         if (put_row(changes, table, before, before, error) != ISO_OK)
             return error->status;
     }
-    start_line(changes, moves ? 'c' : 'u', ++changes->order, name.at, name.length);
+    start_line(changes, moves ? 'c' : 'u', ++changes->order, table->label);
     return put_row(changes, table, moves || !has_old ? after : image, after, error);
 }
 
@@ -266,27 +281,21 @@ static enum iso_status take_table(struct suite_changes *changes, const char *at,
                                   struct iso_error *error)
 {
     struct iso_json_text name = tuple_name(at, end, ':');
-    struct suite_table *table = suite_tables_find(&changes->tables, name.at, name.length);
     at = name.at + name.length;
     at += end - at < 2 ? end - at : 2;
     if (begins(&at, end, "TRUNCATE: "))
         return truncate(changes, name, error);
-    if (!table) {
-        suite_tables_add_unknown(&changes->tables, name.at, name.length);
-        return ISO_OK;
-    }
-    /* made and dropped between two readings, who knows how often */
-    table->is_unknown |= table->is_gone && !table->doubt;
-    if (!suite_table_is_judged(table))
-        return ISO_OK;
+    struct suite_table *table = find_table(changes, name, error);
+    if (!table)
+        return error->status;
     bool inserts = begins(&at, end, "INSERT: "), deletes = !inserts && begins(&at, end, "DELETE: ");
     if (!inserts && !deletes && !begins(&at, end, "UPDATE: "))
         return iso_error_set(error, ISO_FAILED, "a line of test_decoding that is not known: %.60s",
                              at);
     struct iso_json_text image = {at, (size_t)(end - at)};
     if (!inserts && !deletes)
-        return update(changes, table, name, image, error);
-    start_line(changes, inserts ? 'c' : 'd', ++changes->order, name.at, name.length);
+        return update(changes, table, image, error);
+    start_line(changes, inserts ? 'c' : 'd', ++changes->order, table->label);
     return put_row(changes, table, image, image, error);
 }
 

@@ -1,8 +1,8 @@
 /* Lines of test_decoding on their way into a capture: each with its transaction, its place and its
  * row's key, and beside them what became of tables' definitions (tables.h).
  *
- * Where a table was defined anew between two readings of the catalog, nobody knows in which of the
- * transactions between: each of them, and the first one behind, says so. Messages go to the topic
+ * Of a table that holds what nobody knows when it begins, one says so. A change of which it is not
+ * sure whose table it is of is left out, as its table then is. Messages go to the topic
  * run.changes; format=test_decoding reads them. Threads: one at a time.
  */
 #pragma once

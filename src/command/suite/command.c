@@ -108,17 +108,13 @@ enum iso_status suite_command_start(struct suite_command *command, char *const *
     return error->status;
 }
 
-bool suite_command_wait(struct suite_command *command, unsigned milliseconds)
+bool suite_command_has_ended(struct suite_command *command)
 {
-    for (unsigned waited = 0; !command->ended; waited += 5) {
-        pid_t ended = waitpid(command->process, &command->status, WNOHANG);
-        command->ended = ended == command->process || (ended < 0 && errno == ECHILD);
-        if (command->ended || waited >= milliseconds)
-            break;
-        pass_on(command);
-        nanosleep(&(struct timespec){.tv_nsec = 5000000}, NULL);
-    }
-    return command->ended;
+    pid_t ended = waitpid(command->process, &command->status, WNOHANG);
+    if (ended == command->process || (ended < 0 && errno == ECHILD))
+        return true;
+    pass_on(command);
+    return false;
 }
 
 int suite_command_exit(const struct suite_command *command)

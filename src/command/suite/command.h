@@ -12,7 +12,6 @@
 struct suite_command {
     pid_t process;
     int status; /* as waitpid has it, once it ended */
-    bool ended;
 };
 
 /* From here on signals that end a process are the command's; before any thread is started. */
@@ -22,7 +21,7 @@ void suite_command_guard(void);
  * ISO_BAD_INPUT: there is no such command. */
 enum iso_status suite_command_start(struct suite_command *command, char *const *arguments,
                                     const char *url, unsigned port, struct iso_error *error);
-/* Whether it has ended; waits at most so long for that. */
-bool suite_command_wait(struct suite_command *command, unsigned milliseconds);
+/* Whether it has ended, until it has; passes on signals that came. */
+bool suite_command_has_ended(struct suite_command *command);
 /* As a shell has it. */
 int suite_command_exit(const struct suite_command *command);

@@ -1,5 +1,7 @@
+#define _GNU_SOURCE
 #include "suite/records.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/memory.h"
@@ -10,6 +12,7 @@ const char *const suite_level_names[SUITE_LEVELS] = {"READ COMMITTED", "REPEATAB
 void suite_records_release(struct suite_records *records)
 {
     iso_json_release(&records->json);
+    iso_text_release(&records->name);
     iso_number_map_release(&records->by_tid);
     suite_snapshots_release(&records->snapshots);
     ISO_FREE_ALL(records->list, records->reads);
@@ -65,6 +68,11 @@ static uint64_t hash_of(const struct operation *operation)
     return hash;
 }
 
+static bool is_read(const struct operation *operation)
+{
+    return iso_json_is(&operation->kind, "r") || iso_json_is(&operation->kind, "q");
+}
+
 static void note_read(struct suite_records *records, const struct operation *operation)
 {
     ISO_GROW(records->reads, records->read_count, records->read_capacity);
@@ -72,26 +80,130 @@ static void note_read(struct suite_records *records, const struct operation *ope
         (struct suite_read){hash_of(operation), operation->sent, operation->answered};
 }
 
-static void take_operations(struct suite_records *records, bool has_rolled_back,
-                            struct iso_text *put)
+/* ---- which table an operation is of ---- */
+
+/* The name in an operation's text: {"t":"r","row":"public.a~16385/1",... Its table, and behind it. */
+struct meant {
+    const char *mark, *behind; /* the '~', and what stands behind the number; NULL: there is none */
+    uint32_t oid;
+};
+
+static struct meant find_meant(const char *name, const char *end)
+{
+    const char *at = name;
+    struct meant meant = {.mark = NULL};
+    while (at < end && *at != '/' && *at != '"')
+        at++;
+    meant.behind = at;
+    while (at > name && at[-1] >= '0' && at[-1] <= '9')
+        at--;
+    if (at > name && at < meant.behind && at[-1] == '~') {
+        meant.mark = at - 1;
+        meant.oid = (uint32_t)strtoul(at, NULL, 10);
+    }
+    return meant;
+}
+
+/* Where the name of an operation begins. */
+static const char *find_name(const char *at, const char *end)
+{
+    static const char row[] = "\"row\":\"", table[] = "\"table\":\"";
+    const char *found = memmem(at, (size_t)(end - at), row, sizeof row - 1);
+    if (found)
+        return found + sizeof row - 1;
+    found = memmem(at, (size_t)(end - at), table, sizeof table - 1);
+    return found ? found + sizeof table - 1 : NULL;
+}
+
+/* PostgreSQL shows snapshots from before a TRUNCATE an empty table, once it is over. */
+static bool may_be_emptied(const struct suite_table *table, const char *line, size_t length)
+{
+    static const char member[] = ",\"snapshot\":\"";
+    const char *at = table->truncated ? memmem(line, length, member, sizeof member - 1) : NULL;
+    return at &&
+           (int32_t)(table->truncated - (uint32_t)strtoull(at + sizeof member - 1, NULL, 10)) >= 0;
+}
+
+/* The table that the statement surely meant. Of one that held what nobody knows, single rows. */
+static const struct suite_table *table_of(const struct suite_records *records,
+                                          const struct suite_tables *tables, uint32_t oid,
+                                          const struct operation *operation)
+{
+    int64_t answered = operation->answered ? (int64_t)operation->answered : INT64_MAX;
+    const struct suite_table *table =
+        suite_tables_meant(tables, oid, (int64_t)operation->sent, answered);
+    bool is_judged = table && suite_table_is_judged(table) &&
+                     !(table->is_met && operation->is_query) &&
+                     !may_be_emptied(table, records->line, records->length);
+    return is_judged ? table : NULL;
+}
+
+static void leave_out(struct suite_records *records, struct suite_tables *tables, uint32_t oid)
+{
+    uint32_t newest = iso_number_map_get(&tables->by_oid, oid);
+    if (newest != ISO_NUMBER_NONE)
+        tables->list[newest].left_out++;
+    records->left_out++;
+}
+
+/* A text in which `mark` and the number behind it make way for the table's own. */
+static void put_labelled(struct iso_text *put, const char *from, const char *end,
+                         const struct meant *meant, const struct suite_table *table)
+{
+    if (!meant->mark || !table) {
+        iso_text_put_bytes(put, from, (size_t)(end - from));
+        return;
+    }
+    iso_text_put_bytes(put, from, (size_t)(meant->mark - from));
+    if (table->of_name != ISO_NUMBER_NONE)
+        iso_text_put(put, strrchr(table->identity, '~'));
+    iso_text_put_bytes(put, meant->behind, (size_t)(end - meant->behind));
+}
+
+/* False: a write is left out. */
+static bool put_operation(struct suite_records *records, struct suite_tables *tables,
+                          const char *from, struct operation *operation, struct iso_text *put)
+{
+    bool reads = is_read(operation);
+    const char *end = records->json.at, *name = find_name(from, end);
+    struct iso_json_text plain = operation->name;
+    struct meant meant = {.mark = NULL};
+    const struct suite_table *table = NULL;
+    if (tables && name)
+        meant = find_meant(name, end);
+    if (meant.mark && !(table = table_of(records, tables, meant.oid, operation))) {
+        if (reads)
+            leave_out(records, tables, meant.oid);
+        return reads;
+    }
+    iso_text_put(put, put->used && put->bytes[put->used - 1] == '[' ? "" : ",");
+    put_labelled(put, from, end, &meant, table);
+    if (!reads)
+        return true;
+    struct meant named = find_meant(plain.at, plain.at + plain.length);
+    records->name.used = 0;
+    put_labelled(&records->name, plain.at, plain.at + plain.length, &named, table);
+    operation->name = (struct iso_json_text){records->name.bytes, records->name.used};
+    note_read(records, operation);
+    return true;
+}
+
+/* False: writes are left out, of tables that nobody is sure of. */
+static bool take_operations(struct suite_records *records, struct suite_tables *tables,
+                            bool has_rolled_back, struct iso_text *put)
 {
     struct iso_json *json = &records->json;
-    bool is_first = true;
+    bool is_whole = true;
     iso_text_put(put, "[");
     iso_json_enter_array(json);
     while (iso_json_element(json)) {
         const char *from = json->at;
         struct operation operation = take_operation(json);
-        bool reads = iso_json_is(&operation.kind, "r") || iso_json_is(&operation.kind, "q");
-        if (has_rolled_back && (!reads || operation.is_own))
-            continue;
-        if (reads)
-            note_read(records, &operation);
-        iso_text_put(put, is_first ? "" : ",");
-        iso_text_put_bytes(put, from, (size_t)(json->at - from));
-        is_first = false;
+        if (!has_rolled_back || (is_read(&operation) && !operation.is_own))
+            is_whole &= put_operation(records, tables, from, &operation, put);
     }
     iso_text_put(put, "]");
+    return is_whole;
 }
 
 static void take_level(struct iso_json *json, struct suite_record *record)
@@ -113,8 +225,8 @@ static bool is_left_out(const struct iso_json_text *member)
            iso_json_is(member, "status");
 }
 
-static void take_members(struct suite_records *records, struct suite_record *record, uint64_t *tid,
-                         struct iso_text *put)
+static void take_members(struct suite_records *records, struct suite_tables *tables,
+                         struct suite_record *record, uint64_t *tid, struct iso_text *put)
 {
     struct iso_json *json = &records->json;
     struct iso_json_text member, text;
@@ -123,7 +235,9 @@ static void take_members(struct suite_records *records, struct suite_record *rec
         size_t before = put->used;
         iso_text_format(put, "%s%.*s", before > 1 ? "," : "", (int)(value - name), name);
         if (iso_json_is(&member, "ops")) {
-            take_operations(records, record->has_rolled_back, put);
+            if (!take_operations(records, tables, record->has_rolled_back, put) &&
+                !record->has_rolled_back)
+                iso_text_put(put, ",\"writes\":\"cdc\"");
             continue;
         }
         if (iso_json_is(&member, "tid") && iso_json_string(json, &text))
@@ -149,18 +263,20 @@ static bool ends_with(const char *line, size_t length, const char *end)
     return length >= size && !memcmp(line + length - size, end, size);
 }
 
-void suite_records_take(struct suite_records *records, const char *line, size_t length,
-                        struct iso_text *put)
+void suite_records_take(struct suite_records *records, struct suite_tables *tables,
+                        const char *line, size_t length, struct iso_text *put)
 {
     uint64_t tid = 0;
     struct suite_record record = {.first = records->read_count,
                                   .has_rolled_back =
                                       ends_with(line, length, ",\"status\":\"aborted\"}")};
     iso_json_start(&records->json, line, length);
+    records->line = line;
+    records->length = length;
     put->used = 0;
     iso_text_put(put, "{");
     if (iso_json_enter_object(&records->json))
-        take_members(records, &record, &tid, put);
+        take_members(records, tables, &record, &tid, put);
     iso_text_put(put, "}");
     if (records->json.code != ISO_JSON_FINE || !tid) { /* how many records there are */
         put->used = 0;

@@ -4,6 +4,10 @@
  * One that rolled back becomes one that only reads: what it wrote is left out, and what it may have
  * read of that. So what it read of others is judged, and it is no version and no part of an order.
  *
+ * The recorder says which tables statements meant by OIDs, "public.a~16385/1": each becomes the label
+ * of the table that this surely was while the statement ran. Where none was, the operation is left
+ * out, and what the transaction wrote is the stream's to say.
+ *
  * Memory: 24 bytes an operation. Threads: one at a time.
  */
 #pragma once
@@ -13,6 +17,7 @@
 #include "base/text.h"
 #include "history/history.h"
 #include "suite/snapshots.h"
+#include "suite/tables.h"
 
 enum suite_level {
     SUITE_READ_COMMITTED, /* also where the level is not known, and there is no snapshot */
@@ -42,14 +47,18 @@ struct suite_records {
     struct suite_record *list;
     struct suite_read *reads;
     struct suite_snapshots snapshots;
+    const char *line; /* at hand */
+    size_t length;
+    struct iso_text name;
+    uint64_t left_out; /* reads of tables that nobody is sure of */
 };
 
 void suite_records_release(struct suite_records *records);
 
 /* Notes a line, which ISO_JSON_PADDING readable bytes follow; `put` gets what the capture is to
- * have in its place. */
-void suite_records_take(struct suite_records *records, const char *line, size_t length,
-                        struct iso_text *put);
+ * have in its place. The catalog was read behind its end. */
+void suite_records_take(struct suite_records *records, struct suite_tables *tables,
+                        const char *line, size_t length, struct iso_text *put);
 /* Of a transaction of a history that these records are a part of; NULL: nobody recorded it. */
 const struct suite_record *suite_records_find(const struct suite_records *records,
                                               const struct iso_history *history,

@@ -1,6 +1,5 @@
 #include "suite/snapshots.h"
 
-#include <stdbool.h>
 #include <stdlib.h>
 
 #include "base/memory.h"
@@ -66,14 +65,25 @@ static bool sees(const struct suite_snapshots *snapshots, const struct suite_sna
     return xid < snapshot->xmax;
 }
 
+/* The xid with its epoch, which is that of the last snapshot or the one before. */
+static uint64_t whole_of(const struct suite_snapshots *snapshots, uint32_t xid)
+{
+    uint64_t last = snapshots->count ? snapshots->list[snapshots->count - 1].xmax : 0,
+             whole = last >> 32 << 32 | xid;
+    return whole > last + (UINT64_C(1) << 31) && whole >> 32 ? whole - (UINT64_C(1) << 32) : whole;
+}
+
+bool suite_snapshots_see(const struct suite_snapshots *snapshots, uint32_t count, uint32_t xid)
+{
+    return count && sees(snapshots, &snapshots->list[count - 1], whole_of(snapshots, xid));
+}
+
 void suite_snapshots_find(const struct suite_snapshots *snapshots, uint32_t xid,
                           uint64_t *visible_by, uint64_t *hidden_until)
 {
     uint32_t low = 0, high = snapshots->count;
-    uint64_t last = high ? snapshots->list[high - 1].xmax : 0, whole = last >> 32 << 32 | xid;
+    uint64_t whole = whole_of(snapshots, xid);
     *visible_by = *hidden_until = 0;
-    if (whole > last + (UINT64_C(1) << 31) && whole >> 32)
-        whole -= UINT64_C(1) << 32; /* of the epoch before */
     ISO_BISECT(low, high, middle, !sees(snapshots, &snapshots->list[middle], whole));
     if (low < snapshots->count)
         *visible_by = snapshots->list[low].answered;

@@ -7,6 +7,7 @@
  */
 #pragma once
 
+#include <stdbool.h>
 #include <stdint.h>
 
 struct suite_snapshot {
@@ -28,4 +29,6 @@ void suite_snapshots_take(struct suite_snapshots *snapshots, const char *text, u
  * not known. */
 void suite_snapshots_find(const struct suite_snapshots *snapshots, uint32_t xid,
                           uint64_t *visible_by, uint64_t *hidden_until);
+/* Whether the last of the first `count` saw the transaction's end. */
+bool suite_snapshots_see(const struct suite_snapshots *snapshots, uint32_t count, uint32_t xid);
 void suite_snapshots_release(struct suite_snapshots *snapshots);

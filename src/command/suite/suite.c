@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/memory.h"
@@ -24,7 +25,7 @@ enum { ROUND_MS = 5, FLUSH_SECONDS = 5, SESSIONS_MS = 1000 };
 struct suite_request {
     pthread_mutex_t lock;
     pthread_cond_t changed;
-    enum { REQUEST_NONE, REQUEST_ADMIT, REQUEST_YIELD } kind;
+    enum { REQUEST_NONE, REQUEST_ADMIT, REQUEST_YIELD, REQUEST_LOOK } kind;
     const char *name; /* of a database; NULL: of all */
     int answer;
     bool is_over; /* nobody answers any more */
@@ -153,6 +154,7 @@ static int ask(struct suite *suite, int kind, const char *name)
     if (!request->is_over) {
         request->name = name;
         request->kind = kind;
+        pthread_cond_broadcast(&request->changed);
         while (request->kind && !request->is_over)
             pthread_cond_wait(&request->changed, &request->lock);
         answer = request->kind ? -1 : request->answer;
@@ -170,6 +172,11 @@ static int admit(void *context, const char *database)
 static void yield(void *context, const char *database)
 {
     ask(context, REQUEST_YIELD, database);
+}
+
+static void look(void *context, const char *database)
+{
+    ask(context, REQUEST_LOOK, database);
 }
 
 static enum iso_status take_records(struct suite *suite, struct iso_error *error);
@@ -215,6 +222,17 @@ static void close_bases(struct suite *suite, const char *database)
     }
 }
 
+static void look_at(const struct suite_result *result, const char *database)
+{
+    for (uint32_t i = 0; i < result->base_count; i++) {
+        struct suite_base *base = result->bases[i];
+        struct iso_error error = {.status = ISO_OK};
+        if (base->is_open && !strcmp(base->name, database) &&
+            suite_base_look(base, &error) != ISO_OK)
+            give_up(base, &error);
+    }
+}
+
 static void serve(struct suite *suite)
 {
     struct suite_request *request = &suite->request;
@@ -223,6 +241,8 @@ static void serve(struct suite *suite)
         request->answer = find_base(suite, request->name);
     else if (request->kind == REQUEST_YIELD)
         close_bases(suite, request->name);
+    else if (request->kind == REQUEST_LOOK)
+        look_at(suite->result, request->name);
     request->kind = REQUEST_NONE;
     pthread_cond_broadcast(&request->changed);
     pthread_mutex_unlock(&request->lock);
@@ -248,7 +268,7 @@ static enum iso_status open_gate(struct suite *suite, struct iso_error *error)
     iso_free(host);
     gate_init(&suite->gate, suite->sid);
     suite->has_gate = true;
-    suite->gate.shared.host = (struct observe_host){admit, yield, suite};
+    suite->gate.shared.host = (struct observe_host){admit, yield, look, suite};
     suite->gate.shared.tells_moments = true;
     return gate_open(&suite->gate,
                      &(struct gate_settings){.bind = "127.0.0.1:0",
@@ -305,7 +325,7 @@ static enum iso_status take_records(struct suite *suite, struct iso_error *error
             size_t length = (size_t)(end - line);
             struct suite_base *base = base_of(suite, line, length);
             if (base && base->is_open)
-                suite_base_take_record(base, line, length, error);
+                suite_base_take_record(base, line, length);
             else if (base)
                 base->late++;
             from += length + 1;
@@ -316,10 +336,27 @@ static enum iso_status take_records(struct suite *suite, struct iso_error *error
     return error->status;
 }
 
+/* A round's time, in which what loops ask is answered at once. */
+static void attend(struct suite *suite)
+{
+    struct suite_request *request = &suite->request;
+    struct timespec end;
+    clock_gettime(CLOCK_REALTIME, &end);
+    end.tv_nsec += ROUND_MS * 1000000;
+    end.tv_sec += end.tv_nsec / 1000000000;
+    end.tv_nsec %= 1000000000;
+    for (bool is_over = false; !is_over; serve(suite)) {
+        pthread_mutex_lock(&request->lock);
+        while (!request->kind && !is_over)
+            is_over = pthread_cond_timedwait(&request->changed, &request->lock, &end) == ETIMEDOUT;
+        pthread_mutex_unlock(&request->lock);
+    }
+}
+
 static enum iso_status accompany(struct suite *suite, struct iso_error *error)
 {
-    while (error->status == ISO_OK && !suite_command_wait(&suite->command, ROUND_MS)) {
-        serve(suite);
+    while (error->status == ISO_OK && !suite_command_has_ended(&suite->command)) {
+        attend(suite);
         take_records(suite, error);
         for (uint32_t i = 0; i < suite->result->base_count && error->status == ISO_OK; i++) {
             struct suite_base *base = suite->result->bases[i];

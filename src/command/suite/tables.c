@@ -1,16 +1,20 @@
 #include "suite/tables.h"
 
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/clock.h"
+#include "base/hash.h"
 #include "base/memory.h"
 #include "suite/slot.h"
 
 /* clang-format off */
 #define ESCAPED(name) "replace(replace(replace(replace(" name \
     ", '%', '%25'), '/', '%2F'), ',', '%2C'), '#', '%23')"
-/* xmin of a system column's row is the transaction that made the table; of the others', the last
- * one that changed the column; of the row type's, the one that gave it its name. */
+/* xmin of a system column's row is the transaction that made the table, and its cmin the command;
+ * of the others', the last one that changed the column; of the row type's, the one that gave it its
+ * name. Columns that came or changed behind the making are of another command, too. */
 static const char question[] =
     "SELECT quote_ident(n.nspname) || '.' || quote_ident(c.relname), "
     "(SELECT string_agg(quote_ident(a.attname), ',' ORDER BY k.at) FROM pg_index i, "
@@ -19,15 +23,18 @@ static const char question[] =
     "WHERE i.indrelid = c.oid AND i.indisprimary AND a.attrelid = c.oid), "
     "(SELECT coalesce(string_agg(concat_ws(' ', a.attnum, a.attname, "
     "a.atttypid, a.atttypmod, a.attisdropped, a.xmin), ',' ORDER BY a.attnum), '') "
+    "|| c.relpersistence::text "
     "FROM pg_attribute a WHERE a.attrelid = c.oid AND a.attnum > 0), "
     "c.oid, s.xmin, NOT EXISTS (SELECT FROM pg_attribute a "
-    "WHERE a.attrelid = c.oid AND a.attnum > 0 AND a.xmin <> s.xmin), "
-    "CASE WHEN n.nspname || c.relname !~ ';' THEN replace(" ESCAPED("n.nspname") ", '.', '%2E') "
-    "|| '.' || " ESCAPED("c.relname") " END, t.xmin "
+    "WHERE a.attrelid = c.oid AND a.attnum > 0 AND (a.xmin <> s.xmin OR NOT a.cmin = s.cmin)), "
+    "CASE WHEN n.nspname || c.relname !~ ';' AND c.relpersistence = 'p' THEN replace(" ESCAPED("n.nspname") ", '.', '%2E') "
+    "|| '.' || " ESCAPED("c.relname") " END, t.xmin, "
+    "quote_ident(n.nspname) || '.\"' || replace(c.relname, '\"', '\"\"'), "
+    "pg_current_wal_insert_lsn() - '0/0' "
     "FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace JOIN pg_attribute s "
     "ON s.attrelid = c.oid AND s.attname = 'xmin' AND s.attnum < 0 "
     "JOIN pg_type t ON t.oid = c.reltype "
-    "WHERE c.relkind = 'r' AND c.relpersistence = 'p' AND n.nspname <> 'information_schema' "
+    "WHERE c.relkind = 'r' AND c.relpersistence <> 't' AND n.nspname <> 'information_schema' "
     "AND n.nspname NOT LIKE 'pg\\_%'";
 /* clang-format on */
 
@@ -36,54 +43,58 @@ static char *copy(const char *text)
     return text ? iso_copy_text(text, strlen(text)) : NULL;
 }
 
-static void release_table(struct suite_table *table)
-{
-    iso_free(table->name);
-    iso_free(table->identity);
-    iso_free(table->columns);
-    iso_free(table->looks);
-}
-
 void suite_tables_release(struct suite_tables *tables)
 {
-    for (uint32_t i = 0; i < tables->count; i++)
-        release_table(&tables->list[i]);
+    for (uint32_t i = 0; i < tables->count; i++) {
+        struct suite_table *table = &tables->list[i];
+        ISO_FREE_ALL(table->name, table->label, table->identity, table->columns, table->looks);
+    }
+    iso_number_map_release(&tables->by_name);
+    iso_number_map_release(&tables->by_oid);
+    suite_snapshots_release(&tables->snapshots);
     iso_free(tables->list);
     *tables = (struct suite_tables){0};
 }
 
-static int compare_name(const void *name, const void *table)
-{
-    return strcmp(name, ((const struct suite_table *)table)->name);
-}
-
-static struct suite_table *find(const struct suite_tables *tables, const char *name)
-{
-    return tables->count
-               ? bsearch(name, tables->list, tables->count, sizeof *tables->list, compare_name)
-               : NULL;
-}
+/* ---- whose it is ---- */
 
 struct suite_table *suite_tables_find(const struct suite_tables *tables, const char *name,
-                                      size_t length)
+                                      size_t length, uint32_t xid, uint64_t place)
 {
-    char *text = iso_copy_text(name, length);
-    struct suite_table *found = find(tables, text);
-    iso_free(text);
+    struct suite_table *found = NULL;
+    for (uint32_t i = iso_number_map_get(&tables->by_name, iso_hash_text(name, length));
+         i != ISO_NUMBER_NONE; i = tables->list[i].of_name) {
+        struct suite_table *table = &tables->list[i];
+        if (suite_table_is_made_by(table, xid) && !found)
+            return table;
+        bool was_there = table->has_begun || place >= table->from;
+        if (was_there && suite_snapshots_see(&tables->snapshots, table->seen, xid))
+            found = table; /* also one that was there before the newest was made */
+    }
     return found;
 }
 
-void suite_tables_add_unknown(struct suite_tables *tables, const char *name, size_t length)
+static int64_t since_of(const struct suite_table *table)
 {
-    char *text = iso_copy_text(name, length);
-    uint32_t at = 0;
-    while (at < tables->count && strcmp(tables->list[at].name, text) < 0)
-        at++;
-    ISO_GROW(tables->list, tables->count, tables->capacity);
-    memmove(tables->list + at + 1, tables->list + at, (tables->count - at) * sizeof *tables->list);
-    tables->list[at] = (struct suite_table){.name = text, .is_gone = true, .is_unknown = true};
-    tables->count++;
+    return table->is_new && table->has_begun && !table->is_met ? 0 : table->since;
 }
+
+struct suite_table *suite_tables_meant(const struct suite_tables *tables, uint32_t oid,
+                                       int64_t sent, int64_t answered)
+{
+    for (uint32_t i = iso_number_map_get(&tables->by_oid, oid); i != ISO_NUMBER_NONE;
+         i = tables->list[i].of_oid)
+        if (sent >= since_of(&tables->list[i]) && answered <= tables->list[i].until)
+            return &tables->list[i];
+    return NULL;
+}
+
+/* ---- a reading ---- */
+
+struct reading {
+    int64_t sent, answered;
+    bool is_first;
+};
 
 static struct suite_table take_row(struct iso_database *database, uint32_t row)
 {
@@ -104,81 +115,91 @@ static bool are_same(const char *one, const char *other)
     return one && other ? !strcmp(one, other) : one == other;
 }
 
-static bool has_oid(const struct suite_tables *tables, uint32_t oid)
+static bool is_same(const struct suite_table *one, const struct suite_table *other)
 {
-    for (uint32_t i = 0; i < tables->count; i++)
-        if (tables->list[i].oid == oid)
-            return true;
-    return false;
+    return one->named == other->named && are_same(one->name, other->name) &&
+           are_same(one->columns, other->columns) && are_same(one->looks, other->looks);
 }
 
-enum { BATCHES = 2 }; /* the one before the reading, and that in which what it saw may stand */
-
-/* What is known of the table from the reading before. One that had another name, if only for a
- * while, has rows that came under that; one that got a column has it in rows that did not come. */
-static void compare(struct suite_table *table, const struct suite_tables *before, bool drained)
+/* "public.a", or behind another of that name "public.\"a~3\"". */
+static void label(struct suite_table *table, const char *open, uint32_t number)
 {
-    const struct suite_table *was = find(before, table->name);
-    bool is_same = was && was->oid == table->oid;
-    if (!is_same) {
-        table->is_new = !has_oid(before, table->oid);
-        table->is_unknown = !table->is_new || table->named != table->made || !table->is_plain ||
-                            (was && was->is_unknown);
-        table->doubt = BATCHES;
+    struct iso_text text = {0};
+    if (table->of_name == ISO_NUMBER_NONE) {
+        table->label = copy(table->name);
         return;
     }
-    table->is_new = was->is_new;
-    table->is_unknown = was->is_unknown || was->named != table->named ||
-                        !are_same(was->columns, table->columns) ||
-                        !are_same(was->looks, table->looks);
-    table->doubt = was->doubt - (was->doubt && drained);
-    table->is_unknown |= table->is_new && !table->doubt; /* a subtransaction made it */
+    iso_text_format(&text, "%s~%" PRIu32 "\"", open, number);
+    table->label = iso_copy_text(text.bytes, text.used);
+    text.used = 0;
+    iso_text_format(&text, "%s~%" PRIu32, table->identity ? table->identity : "", number);
+    char *plain = table->identity;
+    table->identity = plain ? iso_copy_text(text.bytes, text.used) : NULL;
+    iso_free(plain);
+    iso_text_release(&text);
 }
 
-/* A table that is gone may have been altered before. */
-static void keep(struct suite_tables *now, struct suite_table *gone)
+static void add(struct suite_tables *tables, struct suite_table table, const char *open,
+                uint64_t place, const struct reading *reading)
 {
-    ISO_GROW(now->list, now->count, now->capacity);
-    now->list[now->count] = *gone;
-    now->list[now->count].doubt = gone->is_gone ? gone->doubt - (gone->doubt > 0) : BATCHES;
-    now->list[now->count++].is_gone = true;
-    *gone = (struct suite_table){0};
+    uint32_t number = tables->count;
+    table.of_name =
+        iso_number_map_put(&tables->by_name, iso_hash_text(table.name, strlen(table.name)), number);
+    table.of_oid = iso_number_map_put(&tables->by_oid, table.oid, number);
+    table.is_new = !reading->is_first && table.of_oid == ISO_NUMBER_NONE &&
+                   table.named == table.made && table.is_plain;
+    table.is_alone = table.of_name == ISO_NUMBER_NONE ||
+                     tables->list[table.of_name].reading + 1 < tables->readings;
+    table.has_begun = reading->is_first;
+    table.since = reading->is_first ? 0 : reading->answered;
+    table.from = reading->is_first ? 0 : place;
+    label(&table, open, number);
+    tables->beginning += !table.has_begun;
+    ISO_GROW(tables->list, tables->count, tables->capacity);
+    tables->list[tables->count++] = table;
 }
 
-static int compare_names(const void *one, const void *other)
+static void take_table(struct suite_tables *tables, struct iso_database *database, uint32_t row,
+                       const struct reading *reading)
 {
-    return strcmp(((const struct suite_table *)one)->name,
-                  ((const struct suite_table *)other)->name);
+    struct suite_table table = take_row(database, row);
+    uint32_t newest = iso_number_map_get(&tables->by_oid, table.oid);
+    struct suite_table *known = newest == ISO_NUMBER_NONE ? NULL : &tables->list[newest];
+    if (known && !known->is_gone && is_same(known, &table)) {
+        ISO_FREE_ALL(table.name, table.identity, table.columns, table.looks);
+    } else {
+        if (known)
+            known->is_gone = true;
+        add(tables, table, iso_database_value(database, row, 8),
+            strtoull(iso_database_value(database, row, 9), NULL, 10), reading);
+        known = &tables->list[tables->count - 1];
+    }
+    known->reading = tables->readings;
+    known->until = reading->is_first ? 0 : reading->sent; /* the first one is of a snapshot */
+    known->seen = reading->is_first ? 0 : tables->snapshots.count;
 }
 
-static void sort(struct suite_tables *tables)
+/* What it sees the catalog's reading behind it sees, too. */
+static enum iso_status take_snapshot(struct suite_tables *tables, struct iso_database *database,
+                                     struct iso_error *error)
 {
-    if (tables->count)
-        qsort(tables->list, tables->count, sizeof *tables->list, compare_names);
+    if (suite_ask(database, "SELECT pg_current_snapshot()", error) == ISO_OK)
+        suite_snapshots_take(&tables->snapshots, iso_database_value(database, 0, 0), 0, 0);
+    return error->status;
 }
 
 enum iso_status suite_tables_read(struct suite_tables *tables, struct iso_database *database,
-                                  bool is_first, bool drained, struct iso_error *error)
+                                  bool is_first, struct iso_error *error)
 {
-    struct suite_tables now = {0};
-    if (suite_ask(database, question, error) != ISO_OK)
+    struct reading reading = {.sent = iso_clock_nanoseconds(), .is_first = is_first};
+    if (take_snapshot(tables, database, error) != ISO_OK ||
+        suite_ask(database, question, error) != ISO_OK)
         return error->status;
-    for (uint32_t row = 0; row < iso_database_rows(database); row++) {
-        struct suite_table table = take_row(database, row);
-        if (!is_first)
-            compare(&table, tables, drained);
-        ISO_GROW(now.list, now.count, now.capacity);
-        now.list[now.count++] = table;
-    }
-    uint32_t read = now.count;
-    sort(&now);
-    for (uint32_t i = 0; i < tables->count; i++) {
-        struct suite_tables present = {now.list, read, 0};
-        if (!find(&present, tables->list[i].name))
-            keep(&now, &tables->list[i]);
-    }
-    sort(&now);
-    suite_tables_release(tables);
-    *tables = now;
+    reading.answered = iso_clock_nanoseconds();
+    tables->readings++;
+    for (uint32_t row = 0; row < iso_database_rows(database); row++)
+        take_table(tables, database, row, &reading);
+    for (uint32_t i = 0; i < tables->count; i++)
+        tables->list[i].is_gone |= tables->list[i].reading != tables->readings;
     return ISO_OK;
 }

@@ -1,50 +1,76 @@
 /* What a database's catalog says of its tables, time and again, and what became of each between two
  * readings.
  *
- * test_decoding says neither which columns are a table's key nor when its definition changes. So
- * the catalog is read behind each batch of changes, before they are taken. A table that has other
- * columns, another key or another name than before is not judged. One that is gone, or has made
- * way for another one of its name, went somewhere between, in a transaction that is not known; but
- * who made a table is known, by its system columns, which nothing changes later. Threads: one at a
- * time.
+ * test_decoding says neither which columns are a table's key nor when its definition changes, and
+ * it knows tables by their names alone. So a table is here what had one name, one definition and
+ * one OID all the time: who gets another name or definition is another table from then on, with
+ * another label. Each is known from one reading to another: statements by clocks, changes by their
+ * place in the log behind the first, and by whether the last sees their transaction's end (one
+ * that has not ended may still put another in its place). What is not surely of one table counts
+ * for none.
+ *
+ * One that was made meanwhile, and is as it was made, was empty: it begins with the transaction
+ * that made it. What others hold when they begin nobody knows. Threads: one at a time.
  */
 #pragma once
 
 #include "base/error.h"
+#include "base/number_map.h"
 #include "base/text.h"
 #include "database/database.h"
+#include "suite/snapshots.h"
 
 struct suite_table {
     char *name;     /* "public.a", as SQL quotes it */
-    char *identity; /* as keys of its rows begin; NULL: it has no place in a list of names */
+    char *label;    /* the same with a number, if another table had that name before */
+    char *identity; /* the label as keys of its rows begin; NULL: it has no place in a list */
     char *columns;  /* of its key, "id,\"B\"", as SQL quotes them; NULL: it has none */
     char *looks;    /* columns and types, and who defined them last */
     uint32_t oid;
-    uint32_t made;   /* the transaction that created it, by its low 32 bits */
-    uint32_t named;  /* the one that gave it its name */
-    uint32_t doubt;  /* for so many batches more it may be defined anew in any transaction */
-    bool is_plain;   /* no column of it was changed since it was made */
-    bool is_new;     /* it was made meanwhile, and that transaction has not come yet */
-    bool is_gone;    /* it was there, and is no more */
-    bool is_unknown; /* what its rows are, or were once, nobody can say: it is not judged */
+    uint32_t made;            /* the transaction that created it, by its low 32 bits */
+    uint32_t named;           /* the one that gave it its name */
+    uint32_t reading;         /* the last one that has it */
+    uint32_t of_name, of_oid; /* the one before of that name, of that OID; or ISO_NUMBER_NONE */
+    int64_t since, until;     /* nanoseconds: between them it was surely this one */
+    uint64_t from;            /* a place in the log, likewise */
+    uint32_t seen;            /* of `snapshots`: up to that of the last reading that has it */
+    uint32_t truncated;       /* the last transaction that emptied it; 0: none did */
+    uint64_t left_out;        /* reads of it that were recorded, and are not judged */
+    bool is_plain;            /* no column of it was changed since it was made */
+    bool is_new;              /* it was made meanwhile: empty */
+    bool is_alone;            /* the reading before its first one had none of its name */
+    bool is_met;              /* it holds what nobody knows when it begins */
+    bool has_begun;           /* changes from `from` on, or of who made it, have come */
+    bool is_gone;             /* it was there, and is no more */
+    bool is_unknown;          /* what its rows are nobody can say: it is not judged */
 };
 
 struct suite_tables {
-    struct suite_table *list; /* by name; also those that are gone */
+    struct suite_table *list; /* each behind those that were there before */
     uint32_t count, capacity;
+    uint32_t readings;
+    struct suite_snapshots snapshots;      /* each from before a reading */
+    uint32_t beginning;                    /* tables that have not begun */
+    struct iso_number_map by_name, by_oid; /* the newest */
 };
 
-/* Reads them. The first time all are there from the start. `drained`: the batch before this one was
- * all that there was. */
+/* Reads them. The first time all are there from the start. */
 enum iso_status suite_tables_read(struct suite_tables *tables, struct iso_database *database,
-                                  bool is_first, bool drained, struct iso_error *error);
+                                  bool is_first, struct iso_error *error);
 void suite_tables_release(struct suite_tables *tables);
 
-/* The table of that name, or NULL. */
+/* Whose a transaction's change of that name at that place is, or NULL: nobody's for sure. */
 struct suite_table *suite_tables_find(const struct suite_tables *tables, const char *name,
-                                      size_t length);
-/* Notes a name that no reading had, though rows of it came. */
-void suite_tables_add_unknown(struct suite_tables *tables, const char *name, size_t length);
+                                      size_t length, uint32_t xid, uint64_t place);
+/* What such a transaction does to the name it may have done to a table before. */
+static inline bool suite_table_is_made_by(const struct suite_table *table, uint32_t xid)
+{
+    return table->is_new && table->made == xid;
+}
+
+/* What a statement that was sent and answered then meant by that OID, or NULL: nobody is sure. */
+struct suite_table *suite_tables_meant(const struct suite_tables *tables, uint32_t oid,
+                                       int64_t sent, int64_t answered);
 
 static inline bool suite_table_is_judged(const struct suite_table *table)
 {

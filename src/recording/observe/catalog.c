@@ -1,6 +1,7 @@
 #define _GNU_SOURCE
 #include "observe/catalog.h"
 
+#include <inttypes.h>
 #include <stdlib.h>
 
 #include "base/memory.h"
@@ -94,6 +95,8 @@ static struct catalog_table *add_table(struct catalog *catalog, char fields[FIEL
     iso_text_put_escaped(&full, fields[SCHEMA], strlen(fields[SCHEMA]), "%/,.");
     iso_text_put(&full, ".");
     iso_text_put_escaped(&full, fields[TABLE], strlen(fields[TABLE]), "%/,");
+    if (catalog->tells_oids)
+        iso_text_format(&full, "~%" PRIu32, oid);
     *table = (struct catalog_table){.oid = oid,
                                     .schema = iso_copy_text(fields[SCHEMA], strlen(fields[SCHEMA])),
                                     .name = iso_copy_text(fields[TABLE], strlen(fields[TABLE])),

@@ -75,6 +75,7 @@ struct catalog {
     uint32_t used_count;
     char *used[CATALOG_NAMES];
     bool uses_all;
+    bool tells_oids; /* `full` is schema.name~oid */
     /* Guarded by who shares it: what it said of what was used was so after this moment, too. */
     int64_t confirmed_at;
     bool is_refuted;  /* something that was used has changed: what else has, the next one says */

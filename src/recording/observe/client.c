@@ -36,6 +36,37 @@ static void yield_databases(const struct observed *observed, const struct text *
     }
 }
 
+static bool may_define(const PgQuery__Node *node)
+{
+    switch (node ? node->node_case : PG_QUERY__NODE__NODE__NOT_SET) {
+    case PG_QUERY__NODE__NODE_ALTER_TABLE_STMT:
+    case PG_QUERY__NODE__NODE_ALTER_OBJECT_SCHEMA_STMT:
+    case PG_QUERY__NODE__NODE_CALL_STMT:
+    case PG_QUERY__NODE__NODE_CREATE_STMT:
+    case PG_QUERY__NODE__NODE_DO_STMT:
+    case PG_QUERY__NODE__NODE_DROP_STMT:
+    case PG_QUERY__NODE__NODE_RENAME_STMT:
+        return true;
+    default:
+        return false;
+    }
+}
+
+/* What the catalog said until then is known, and what it says once its transaction has ended. */
+static void look_at_catalog(struct observed *observed, const struct text *text)
+{
+    const struct observe_host *host = &observed->world->shared->host;
+    bool defines = false;
+    if (!host->look || !observed->database)
+        return;
+    for (uint32_t i = 0; i < text->plan->count; i++)
+        defines |= may_define(text->plan->statements[i].node);
+    if (defines || observed->has_defined)
+        host->look(host->context, observed->database->name);
+    observed->has_defined =
+        defines || (observed->has_defined && observed->conversation.status != 'I');
+}
+
 /* Query or Parse. */
 static void take_text(struct observed *observed, const struct wire_piece *piece,
                       struct iso_text *before)
@@ -46,6 +77,7 @@ static void take_text(struct observed *observed, const struct wire_piece *piece,
         wire_text(&cursor);
     struct text *text = observed_text_new(observed, wire_text(&cursor));
     yield_databases(observed, text);
+    look_at_catalog(observed, text);
     text->type_count = is_parse ? wire_u16(&cursor) : 0;
     text->types = iso_allocate_zeroed(text->type_count + 1, sizeof *text->types);
     for (uint32_t i = 0; i < text->type_count; i++)

@@ -209,6 +209,7 @@ struct observed {
     struct observe_held waiting;
     struct running running;
     struct asked question;
+    bool has_defined; /* a statement may have changed the catalog, and nobody has looked since */
 };
 
 /* observed.c */

@@ -157,6 +157,7 @@ static void ask_catalog(struct observed *observed, struct iso_text *before)
 {
     observe_count(observed->world, &observed->world->counts.catalogs);
     observed->question.catalog = catalog_new();
+    observed->question.catalog->tells_oids = observed->world->shared->tells_moments;
     observed->question.catalog->asked_at = iso_clock_nanoseconds();
     put_question(observed, QUESTION_CATALOG, catalog_query, before);
 }

@@ -73,17 +73,22 @@ struct observe_database {
 };
 
 struct observe_shared {
-    bool tells_moments; /* records say their level, and when statements were sent and answered */
+    /* Records say their level, when statements were sent and answered, and tables' OIDs behind
+     * their names: "public.a~16385". */
+    bool tells_moments;
     struct iso_recorder *recorder; /* NULL: nothing is recorded */
     const char *sid;               /* what ids of sessions begin with */
     const char *const *tables;     /* that are recorded; none: all */
     uint32_t table_count;
     /* Who records databases by themselves; or NULL. `admit`: a session begins; the number of its
-     * database, which its id has. `yield`: before a statement goes in whose way a connection to the
-     * database would be; NULL: to any. Both may wait, and the loop with them. */
+     * database, which its id has. `yield`: before a statement goes in whose way a connection to
+     * the database would be; NULL: to any. `look`: before a statement goes that may change the
+     * database's catalog, and before the next one of its session. All may wait, and the loop with
+     * them. */
     struct observe_host {
         int (*admit)(void *context, const char *database);
         void (*yield)(void *context, const char *database);
+        void (*look)(void *context, const char *database);
         void *context;
     } host;
     bool needs_position; /* what has no snapshot is not recorded */

@@ -477,13 +477,13 @@ void join_take_cell(struct iso_join *join, const struct iso_history *block,
     }
 }
 
-/* Drops one key of the table or predicate; or it may have been, if some are. */
+/* Drops one key of the table or predicate. */
 static void drop_key(struct iso_join *join, uint32_t number, const struct iso_history *block,
                      const struct iso_event *event, uint32_t key)
 {
     struct iso_event row = *event;
     row.type = ISO_EVENT_ROW;
-    row.operation = event->unknown ? ISO_ROW_UPDATE : ISO_ROW_DELETE;
+    row.operation = ISO_ROW_DELETE;
     bool placed = join->capability->positions && (event->flags & ISO_EVENT_HAS_POSITION);
     struct arrival arrival = {
         .block = block, .event = &row, .key = key, .ordinal = placed ? event->position[1] : 1};

@@ -131,11 +131,12 @@ void join_take_column(struct iso_join *join, const struct iso_history *block,
 {
     struct join_table *column = join_table_named(join, &block->atoms, event->key);
     uint32_t number = (uint32_t)(column - join->tables.list);
-    column->is_column = column->varies = join->tables.varies = true;
+    column->is_column = event->key != event->table;
+    column->varies = join->tables.varies = true;
     for (uint32_t key = 0; key < join->keys.names.keys.count; key++) {
         struct join_key *state = &join->keys.list[key];
-        if (state->of_column != number || state->initial == JOIN_INITIAL_ASKED ||
-            state->was_changed)
+        if ((state->of_column != number && state->of_table != number) || state->is_header ||
+            state->initial == JOIN_INITIAL_ASKED || state->was_changed)
             continue; /* those that wait are answered with it */
         join_emit_start(join, key, iso_value_unknown(&join->texts.atoms, ISO_UNJUDGED_SCHEMA));
     }

@@ -127,6 +127,19 @@ static void end_joined(struct iso_history *into, uint32_t transaction, uint64_t 
         iso_history_set_sno(into, position);
 }
 
+/* Also of writes, where what they replaced may be compared with what was there. */
+static void ask_of(struct iso_join *join, const struct iso_history *block, uint32_t from,
+                   uint32_t end)
+{
+    for (uint32_t o = from; o < end; o++) {
+        uint32_t key = join_key_find(join, &block->atoms, block->keys.atom[block->ops.key[o]]);
+        if (!iso_kind_writes(block->ops.kind[o]))
+            join_ask_initial(join, key);
+        else if (join->tables.varies && key != ISO_NONE)
+            join_start_unknown(join, key);
+    }
+}
+
 void join_emit_joined(struct iso_join *join, const struct iso_history *from, uint32_t transaction,
                       uint64_t position)
 {
@@ -138,6 +151,8 @@ void join_emit_joined(struct iso_join *join, const struct iso_history *from, uin
                         : join_copy_transaction(join, into, from, transaction);
     join_spell_last(join, into);
     end_joined(into, copy, position);
+    if (join->tables.varies) /* the engine does not ask for those that it is not given */
+        ask_of(join, from, from->txns.first_op[transaction], from->txns.first_op[transaction + 1]);
 }
 
 /* Asks for initial values that the engine needs before the block's last transaction, which reads
@@ -150,10 +165,7 @@ static void ask_initial(struct iso_join *join)
                  !join->capability->positions;
     if (known && !join->tables.varies)
         return;
-    for (uint32_t o = block->txns.first_op[t]; o < block->ops.count; o++)
-        if (!iso_kind_writes(block->ops.kind[o]))
-            join_ask_initial(
-                join, join_key_find(join, &block->atoms, block->keys.atom[block->ops.key[o]]));
+    ask_of(join, block, block->txns.first_op[t], block->ops.count);
 }
 
 void join_emit_block(struct iso_join *join, const struct iso_history *block, uint32_t transaction)

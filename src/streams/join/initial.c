@@ -90,11 +90,13 @@ static void check_lanes(struct iso_join *join, bool *begun, bool *all_beyond)
     *all_beyond &= declared && *begun && (start->streams || start->ended);
 }
 
-/* A cell of a column that not all rows have: what a row had there before is nobody's to say. */
+/* A cell of a column that not all rows have, or anything of a table that had rows which did not
+ * come: what was there before is nobody's to say. */
 static bool varies(const struct iso_join *join, uint32_t key)
 {
     const struct join_key *state = &join->keys.list[key];
-    return state->part == JOIN_PART_CELL && join->tables.list[state->of_column].varies;
+    return (state->of_table != ISO_NONE && join->tables.list[state->of_table].varies) ||
+           (state->part == JOIN_PART_CELL && join->tables.list[state->of_column].varies);
 }
 
 static bool lacks_row(const struct iso_join *join, uint32_t key)
@@ -241,16 +243,23 @@ void join_check_start(struct iso_join *join, bool ended)
 
 /* ---- keys ---- */
 
+bool join_start_unknown(struct iso_join *join, uint32_t key)
+{
+    struct join_key *state = &join->keys.list[key];
+    if (!varies(join, key) || state->initial != JOIN_INITIAL_DEFAULT || state->is_header)
+        return false;
+    state->initial = JOIN_INITIAL_UNKNOWN;
+    join_emit_start(join, key, iso_value_unknown(&join->texts.atoms, ISO_UNJUDGED_SCHEMA));
+    return true;
+}
+
 void join_ask_initial(struct iso_join *join, uint32_t key)
 {
     assert(key < join->keys.names.keys.count);
     struct join_key *state = &join->keys.list[key];
     const struct join_start *start = &join->start;
-    if (varies(join, key) && state->initial == JOIN_INITIAL_DEFAULT) {
-        state->initial = JOIN_INITIAL_UNKNOWN;
-        join_emit_start(join, key, iso_value_unknown(&join->texts.atoms, ISO_UNJUDGED_SCHEMA));
+    if (join_start_unknown(join, key))
         return;
-    }
     if (state->initial != JOIN_INITIAL_DEFAULT || state->is_header ||
         !join->capability->positions || join->options.initial_known)
         return;

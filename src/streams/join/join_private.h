@@ -300,6 +300,8 @@ bool join_is_of_claimed(const struct iso_join *join, uint32_t key, uint32_t mark
 /* initial.c */
 void join_take_initial(struct iso_join *join, const struct iso_history *block,
                        const struct iso_event *event, uint32_t key);
+/* Where nobody knows what the key's table or column held at first: says so, once. */
+bool join_start_unknown(struct iso_join *join, uint32_t key);
 /* A client reads the key: the engine must know whether its initial value is known. */
 void join_ask_initial(struct iso_join *join, uint32_t key);
 /* The first change of the key that arrived. */

@@ -85,7 +85,8 @@ struct join_table {
     bool collected;         /* the stream names it among its collections */
     bool asked_again;       /* the stream has shown that it cannot be covered */
     bool has_rows;          /* rows of it arrive all the same */
-    bool is_column, varies; /* not all rows of its table have the column */
+    bool is_column, varies; /* not all rows of its table have the column; or, of a table, some of
+                               its rows did not come */
     uint8_t cells;          /* enum join_coverage: whether its columns are cells */
     uint8_t start;          /* enum join_table_start */
     uint32_t lacks;    /* the mark of the incomplete transaction that lacks rows of it (lost.c) */

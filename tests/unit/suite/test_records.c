@@ -12,7 +12,7 @@ static void assert_becomes(struct suite_records *records, const char *line, cons
     char *padded = iso_allocate_zeroed(length + ISO_JSON_PADDING, 1);
     struct iso_text put = {0};
     memcpy(padded, line, length);
-    suite_records_take(records, padded, length, &put);
+    suite_records_take(records, NULL, padded, length, &put);
     *iso_text_reserve(&put, 1) = 0;
     assert_string_equal(put.bytes, expected);
     iso_text_release(&put);
