@@ -12,6 +12,7 @@
 #include "app/commands.h"
 #include "app/explanation.h"
 #include "app/levels.h"
+#include "base/settings.h"
 #include "database/database.h"
 #include "run/input/left_out.h"
 #include "run/replay.h"
@@ -155,6 +156,30 @@ static void take_left_out(const struct suite_base *base, struct levels *levels)
                 cli_plural(others));
 }
 
+/* Settings of `replay`, beside the capture: names of tables may be many. */
+static void keep_settings(const struct suite_base *base, const struct cli_texts *sources,
+                          bool is_quiet, struct iso_error *error)
+{
+    struct iso_text path = {0}, text = {0};
+    size_t length = strlen(base->path) - strlen(SUITE_CAPTURE);
+    iso_text_format(&path, "%.*s.conf", (int)length, base->path);
+    *iso_text_reserve(&path, 1) = 0;
+    iso_text_put(&text, "initial = null\n");
+    for (uint32_t i = 0; i < sources->count; i++) {
+        iso_text_put(&text, "source = ");
+        iso_settings_put_value(&text, sources->items[i]);
+        iso_text_put(&text, "\n");
+    }
+    FILE *file = fopen(path.bytes, "we");
+    bool is_written = file && fwrite(text.bytes, 1, text.used, file) == text.used;
+    if (!file || fclose(file) || !is_written)
+        iso_error_set(error, ISO_FAILED, "%s: %s", path.bytes, strerror(errno));
+    else if (!is_quiet)
+        cli_log("judged again by: isochron replay --config %s %s", path.bytes, base->path);
+    iso_text_release(&path);
+    iso_text_release(&text);
+}
+
 /* As `replay` does it, and then by levels. */
 static enum iso_status judge(struct app *app, const struct suite_command_line *line,
                              const struct suite_base *base, struct levels *levels)
@@ -185,9 +210,8 @@ static enum iso_status judge(struct app *app, const struct suite_command_line *l
         judge_stream(app, levels, &stream);
     if (app->error.status == ISO_OK)
         take_left_out(base, levels);
-    if (line->keep && !line->quiet)
-        cli_log("judged again by: isochron replay --source '%s' --source %s --initial null %s",
-                changes.bytes, records.bytes, base->path);
+    if (line->keep && app->error.status == ISO_OK)
+        keep_settings(base, &options.sources, line->quiet, &app->error);
     run_stream_close(&stream, &app->error);
     iso_text_release(&changes);
     iso_text_release(&records);

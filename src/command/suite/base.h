@@ -11,6 +11,8 @@
 #include "suite/records.h"
 #include "suite/slot.h"
 
+#define SUITE_CAPTURE ".capture.jsonl.zst" /* as the paths of captures end */
+
 struct suite_base {
     char *name;    /* of the database; NULL: not known yet */
     char *failure; /* why nothing of it is judged; NULL: it is */

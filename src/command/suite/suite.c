@@ -107,7 +107,7 @@ static enum iso_status open_base(struct suite *suite, const char *database, stru
     struct iso_text url = {0}, path = {0};
     uint32_t number = suite->result->base_count;
     struct suite_base *base = add_base(suite, database);
-    iso_text_format(&path, "%s/run%.0u.capture.jsonl.zst", suite->options->folder, number);
+    iso_text_format(&path, "%s/run%.0u" SUITE_CAPTURE, suite->options->folder, number);
     *iso_text_reserve(&path, 1) = 0;
     put_url(suite, NULL, database, &url);
     suite_base_open(base, url.bytes, path.bytes, error);
