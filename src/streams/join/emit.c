@@ -132,10 +132,13 @@ static void ask_of(struct iso_join *join, const struct iso_history *block, uint3
                    uint32_t end)
 {
     for (uint32_t o = from; o < end; o++) {
+        bool writes = iso_kind_writes(block->ops.kind[o]);
+        if (writes && !join->tables.varies)
+            continue;
         uint32_t key = join_key_find(join, &block->atoms, block->keys.atom[block->ops.key[o]]);
-        if (!iso_kind_writes(block->ops.kind[o]))
+        if (!writes)
             join_ask_initial(join, key);
-        else if (join->tables.varies && key != ISO_NONE)
+        else if (key != ISO_NONE)
             join_start_unknown(join, key);
     }
 }
