@@ -213,7 +213,8 @@ static struct suite_table *find_table(struct suite_changes *changes, struct iso_
 {
     struct suite_table *table =
         suite_tables_find(&changes->tables, name.at, name.length, changes->xid, changes->place);
-    bool is_another = table && suite_table_is_made_by(table, changes->xid) && !table->is_alone;
+    bool is_another = table && suite_table_is_made_by(table, changes->xid) &&
+                      (!table->is_alone || changes->place < table->defined);
     if (table && !table->is_met && (!table->has_begun || is_another))
         start_table(changes, table, false, error);
     return table && !is_another && suite_table_is_judged(table) && error->status == ISO_OK ? table

@@ -25,7 +25,13 @@ enum { ROUND_MS = 5, FLUSH_SECONDS = 5, SESSIONS_MS = 1000 };
 struct suite_request {
     pthread_mutex_t lock;
     pthread_cond_t changed;
-    enum { REQUEST_NONE, REQUEST_ADMIT, REQUEST_YIELD, REQUEST_LOOK } kind;
+    enum {
+        REQUEST_NONE,
+        REQUEST_ADMIT,
+        REQUEST_YIELD,
+        REQUEST_LOOK,
+        REQUEST_LAST = REQUEST_LOOK + OBSERVE_LOOK_SEVERAL
+    } kind;
     const char *name; /* of a database; NULL: of all */
     int answer;
     bool is_over; /* nobody answers any more */
@@ -174,9 +180,9 @@ static void yield(void *context, const char *database)
     ask(context, REQUEST_YIELD, database);
 }
 
-static void look(void *context, const char *database)
+static void look(void *context, const char *database, enum observe_look what)
 {
-    ask(context, REQUEST_LOOK, database);
+    ask(context, REQUEST_LOOK + (int)what, database);
 }
 
 static enum iso_status take_records(struct suite *suite, struct iso_error *error);
@@ -222,7 +228,7 @@ static void close_bases(struct suite *suite, const char *database)
     }
 }
 
-static void look_at(const struct suite_result *result, const char *database)
+static void look_at(const struct suite_result *result, const char *database, enum observe_look what)
 {
     for (uint32_t i = 0; i < result->base_count; i++) {
         struct suite_base *base = result->bases[i];
@@ -230,6 +236,9 @@ static void look_at(const struct suite_result *result, const char *database)
         if (base->is_open && !strcmp(base->name, database) &&
             suite_base_look(base, &error) != ISO_OK)
             give_up(base, &error);
+        else if (base->is_open && !strcmp(base->name, database))
+            suite_tables_define(&base->changes.tables, what != OBSERVE_LOOK_BEHIND,
+                                what == OBSERVE_LOOK_SEVERAL);
     }
 }
 
@@ -241,8 +250,8 @@ static void serve(struct suite *suite)
         request->answer = find_base(suite, request->name);
     else if (request->kind == REQUEST_YIELD)
         close_bases(suite, request->name);
-    else if (request->kind == REQUEST_LOOK)
-        look_at(suite->result, request->name);
+    else if (request->kind >= REQUEST_LOOK)
+        look_at(suite->result, request->name, (enum observe_look)(request->kind - REQUEST_LOOK));
     request->kind = REQUEST_NONE;
     pthread_cond_broadcast(&request->changed);
     pthread_mutex_unlock(&request->lock);

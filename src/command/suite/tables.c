@@ -151,6 +151,7 @@ static void add(struct suite_tables *tables, struct suite_table table, const cha
     table.is_alone = table.of_name == ISO_NUMBER_NONE ||
                      tables->list[table.of_name].reading + 1 < tables->readings;
     table.has_begun = reading->is_first;
+    table.defined = tables->defined;
     table.since = reading->is_first ? 0 : reading->answered;
     table.from = reading->is_first ? 0 : place;
     label(&table, open, number);
@@ -183,9 +184,18 @@ static void take_table(struct suite_tables *tables, struct iso_database *databas
 static enum iso_status take_snapshot(struct suite_tables *tables, struct iso_database *database,
                                      struct iso_error *error)
 {
-    if (suite_ask(database, "SELECT pg_current_snapshot()", error) == ISO_OK)
-        suite_snapshots_take(&tables->snapshots, iso_database_value(database, 0, 0), 0, 0);
-    return error->status;
+    static const char both[] = "SELECT pg_current_snapshot(), pg_current_wal_insert_lsn() - '0/0'";
+    if (suite_ask(database, both, error) != ISO_OK)
+        return error->status;
+    suite_snapshots_take(&tables->snapshots, iso_database_value(database, 0, 0), 0, 0);
+    tables->place = strtoull(iso_database_value(database, 0, 1), NULL, 10);
+    return ISO_OK;
+}
+
+void suite_tables_define(struct suite_tables *tables, bool defines, bool is_several)
+{
+    if (defines || tables->defined == UINT64_MAX)
+        tables->defined = is_several ? UINT64_MAX : tables->place;
 }
 
 enum iso_status suite_tables_read(struct suite_tables *tables, struct iso_database *database,

@@ -33,6 +33,7 @@ struct suite_table {
     uint32_t of_name, of_oid; /* the one before of that name, of that OID; or ISO_NUMBER_NONE */
     int64_t since, until;     /* nanoseconds: between them it was surely this one */
     uint64_t from;            /* a place in the log, likewise */
+    uint64_t defined;         /* before that its maker may have written another of its name */
     uint32_t seen;            /* of `snapshots`: up to that of the last reading that has it */
     uint32_t truncated;       /* the last transaction that emptied it; 0: none did */
     uint64_t left_out;        /* reads of it that were recorded, and are not judged */
@@ -49,6 +50,8 @@ struct suite_tables {
     struct suite_table *list; /* each behind those that were there before */
     uint32_t count, capacity;
     uint32_t readings;
+    uint64_t place;   /* in the log, just before the last reading */
+    uint64_t defined; /* of the last statement that was told; UINT64_MAX: several may still come */
     struct suite_snapshots snapshots;      /* each from before a reading */
     uint32_t beginning;                    /* tables that have not begun */
     struct iso_number_map by_name, by_oid; /* the newest */
@@ -57,6 +60,8 @@ struct suite_tables {
 /* Reads them. The first time all are there from the start. */
 enum iso_status suite_tables_read(struct suite_tables *tables, struct iso_database *database,
                                   bool is_first, struct iso_error *error);
+/* A statement that defines is about to follow the last reading; or a text of several. */
+void suite_tables_define(struct suite_tables *tables, bool defines, bool is_several);
 void suite_tables_release(struct suite_tables *tables);
 
 /* Whose a transaction's change of that name at that place is, or NULL: nobody's for sure. */

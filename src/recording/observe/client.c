@@ -36,16 +36,18 @@ static void yield_databases(const struct observed *observed, const struct text *
     }
 }
 
-static bool may_define(const PgQuery__Node *node)
+static bool may_define(const PgQuery__Node *node, bool *is_several)
 {
     switch (node ? node->node_case : PG_QUERY__NODE__NODE__NOT_SET) {
     case PG_QUERY__NODE__NODE_ALTER_TABLE_STMT:
     case PG_QUERY__NODE__NODE_ALTER_OBJECT_SCHEMA_STMT:
-    case PG_QUERY__NODE__NODE_CALL_STMT:
     case PG_QUERY__NODE__NODE_CREATE_STMT:
-    case PG_QUERY__NODE__NODE_DO_STMT:
     case PG_QUERY__NODE__NODE_DROP_STMT:
     case PG_QUERY__NODE__NODE_RENAME_STMT:
+        return true;
+    case PG_QUERY__NODE__NODE_CALL_STMT:
+    case PG_QUERY__NODE__NODE_DO_STMT:
+        *is_several = true;
         return true;
     default:
         return false;
@@ -56,13 +58,16 @@ static bool may_define(const PgQuery__Node *node)
 static void look_at_catalog(struct observed *observed, const struct text *text)
 {
     const struct observe_host *host = &observed->world->shared->host;
-    bool defines = false;
+    bool defines = false, is_several = text->plan->count > 1;
     if (!host->look || !observed->database)
         return;
     for (uint32_t i = 0; i < text->plan->count; i++)
-        defines |= may_define(text->plan->statements[i].node);
+        defines |= may_define(text->plan->statements[i].node, &is_several);
     if (defines || observed->has_defined)
-        host->look(host->context, observed->database->name);
+        host->look(host->context, observed->database->name,
+                   !defines     ? OBSERVE_LOOK_BEHIND
+                   : is_several ? OBSERVE_LOOK_SEVERAL
+                                : OBSERVE_LOOK_DEFINITION);
     observed->has_defined =
         defines || (observed->has_defined && observed->conversation.status != 'I');
 }

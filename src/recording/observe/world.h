@@ -72,6 +72,9 @@ struct observe_database {
     struct observe_database *next;
 };
 
+/* What comes next: no definition, one, or a text with any number of them. */
+enum observe_look { OBSERVE_LOOK_BEHIND, OBSERVE_LOOK_DEFINITION, OBSERVE_LOOK_SEVERAL };
+
 struct observe_shared {
     /* Records say their level, when statements were sent and answered, and tables' OIDs behind
      * their names: "public.a~16385". */
@@ -88,7 +91,7 @@ struct observe_shared {
     struct observe_host {
         int (*admit)(void *context, const char *database);
         void (*yield)(void *context, const char *database);
-        void (*look)(void *context, const char *database);
+        void (*look)(void *context, const char *database, enum observe_look what);
         void *context;
     } host;
     bool needs_position; /* what has no snapshot is not recorded */

@@ -15,7 +15,7 @@ while [ $# -gt 1 ]; do
     shift 2
 done
 . "$here/../../support/tap.sh"
-plan 23
+plan 24
 trap '"$here/../postgres/cluster.sh" stop "$work/cluster"; rm -rf "$work"' EXIT
 mkdir "$work/cluster"
 server=$("$here/../postgres/cluster.sh" start "$work/cluster") || exit 4
@@ -146,6 +146,23 @@ done
 END
 "$isochron" run "$url" -- sh "$work/recreated.sh" {URL} >"$work/out" 2>"$work/err" && grep -q 'READ COMMITTED: \([1-9][0-9]\) of \1 reads judged, none wrong' "$work/err"
 result $? "tables that are made and dropped under one name are judged, each by itself" || said
+
+cat >"$work/twice.sql" <<'END'
+BEGIN;
+CREATE TABLE twice (id int PRIMARY KEY, v text);
+INSERT INTO twice VALUES (1, 'first');
+DROP TABLE twice;
+CREATE TABLE twice (id int PRIMARY KEY, v text);
+INSERT INTO twice VALUES (2, 'second');
+COMMIT;
+END
+twice() { # what psql does in place of running the file
+    "$isochron" run "$url" -- psql -qX {URL} "$@" -c "SELECT * FROM twice WHERE id = 1" -c "SELECT * FROM twice WHERE id = 2" -c "DROP TABLE twice" \
+        >"$work/out" 2>"$work/err"
+    [ $? != 1 ] && grep -q second "$work/out" && ! grep -q first "$work/out"
+}
+twice -f "$work/twice.sql" && twice -c "$(cat "$work/twice.sql")"
+result $? "what a transaction wrote to a table that it dropped is not taken for that of the next" || said
 
 # databases that tests make, copy, rename and drop: each is a history of its own
 cat >"$work/databases.sh" <<'END'
