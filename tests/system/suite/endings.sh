@@ -40,10 +40,16 @@ result $? "nothing judged is undecided, also with --allow-unjudged" || said
 # two reads of a table that was altered, and as many of one that was not
 cat >"$work/altered.sh" <<'END'
 psql -q "$1" -c "ALTER TABLE changed ADD IF NOT EXISTS w int DEFAULT 1" -c "ALTER TABLE changed DROP w"
-for i in 1 2 3 4; do psql -q "$1" -c "SELECT v FROM changed WHERE id = 1" -c "SELECT v FROM a WHERE id = 1"; sleep 0.2; done
+for i in 1 2 3 4; do echo "SELECT pg_sleep(0.3); SELECT v FROM changed WHERE id = 1; SELECT v FROM a WHERE id = 1;"; done | psql -qX "$1"
 END
-run -- sh "$work/altered.sh" {URL} && ended 3 "3 undecided: schema" && run --allow-unjudged --at-least 0.4 -- sh "$work/altered.sh" {URL} && ended 0 "0 holds" &&
-    run --allow-unjudged --at-least 0.9 -- sh "$work/altered.sh" {URL} && ended 3 "3 undecided: too-few-judged"
+wants_share() {
+    run -- sh "$work/altered.sh" {URL} && ended 3 "3 undecided: schema" &&
+        run --allow-unjudged --at-least 0.4 -- sh "$work/altered.sh" {URL} && ended 0 "0 holds" &&
+        run --allow-unjudged --at-least 0.9 -- sh "$work/altered.sh" {URL} && ended 3 "3 undecided: too-few-judged"
+}
+# beside other work one of these finds nothing to judge at times, and says so
+for ((try = 0; try < 4; try++)); do wants_share && break; done
+[ $try -lt 4 ]
 result $? "--allow-unjudged wants a share judged" || said
 
 # a terminal's interrupt goes to all of its processes
