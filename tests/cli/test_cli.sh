@@ -37,8 +37,8 @@ export PATH="$work/bin:$PATH"
 same() { # what expected actual
     local expected=$2
     [ -e "$expected" ] || expected=/dev/null
-    diff -u --label "expected $1" --label "actual $1" "$expected" "$3" >"$work/diff" && return 0
-    head -40 "$work/diff" | sed 's/^/#   /'
+    cmp -s "$expected" "$3" && return 0
+    diff -u --label "expected $1" --label "actual $1" "$expected" "$3" | head -40 | sed 's/^/#   /'
     return 1
 }
 
@@ -46,61 +46,77 @@ keep() { # file actual: an empty one is no file
     if [ -s "$2" ]; then cp "$2" "$1"; else rm -f "$1"; fi
 }
 
-# One run of a case: what it printed, masked, and its status are in $work; true if they are as expected, and else what differs on
-# stdout. 77: it is skipped.
+# One run of a case: what it printed, masked, and its status are in $run; true if they are as expected, and else what differs is in
+# $run.differs. 77: it is skipped.
 run_case() { # FOLDER
     local folder=$1 expected=0 good=0
-    rm -rf "$work/case"
-    mkdir "$work/case"
-    (cd "$work/case" && exec timeout 240 bash "$folder/cmd") >"$work/out" 2>"$work/err" </dev/null
+    rm -rf "$run"
+    mkdir -p "$run/case"
+    (cd "$run/case" && exec timeout 240 bash "$folder/cmd") >"$run/out" 2>"$run/err" </dev/null
     status=$?
     [ $status != 77 ] || return 77
-    mask <"$work/out" >"$work/stdout"
-    mask <"$work/err" >"$work/stderr"
-    [ ! -e "$folder/exit" ] || expected=$(cat "$folder/exit")
-    [ "$expected" = $status ] || { echo "#   exit status $status, expected $expected"; good=1; }
-    same stdout "$folder/stdout" "$work/stdout" || good=1
-    same stderr "$folder/stderr" "$work/stderr" || good=1
+    mask <"$run/out" >"$run/stdout"
+    mask <"$run/err" >"$run/stderr"
+    [ ! -e "$folder/exit" ] || read -r expected <"$folder/exit"
+    {
+        [ "$expected" = $status ] || { echo "#   exit status $status, expected $expected"; good=1; }
+        same stdout "$folder/stdout" "$run/stdout" || good=1
+        same stderr "$folder/stderr" "$run/stderr" || good=1
+    } >"$run.differs"
     return $good
 }
 
 # What started a broker gets a second try, which is told.
 may_run_again() { # FOLDER
-    grep -q '/broker.sh"' "$1/cmd" && may_try_again "$status" "$work/out" "$work/err"
+    grep -q '/broker.sh"' "$1/cmd" && may_try_again "$status" "$run/out" "$run/err"
 }
 
-number=0 failed=0
-for folder in "$here"/cases/*"$pattern"*/; do
-    [ -e "$folder/cmd" ] || continue
-    name=$(basename "$folder")
-    number=$((number + 1)) remark=
-    run_case "$folder" >"$work/differs"
+update_case() { # FOLDER
+    keep "$1/stdout" "$run/stdout"
+    keep "$1/stderr" "$run/stderr"
+    echo "${status#0}" | grep . >"$run/status"
+    keep "$1/exit" "$run/status"
+}
+
+# The result of a case as TAP.
+judge_case() { # NUMBER FOLDER
+    local folder=${2%/} run=$work/$1 name status result remark=
+    name=${folder##*/}
+    run_case "$folder"
     result=$?
     if [ $result = 77 ]; then
-        echo "ok $number - $name # SKIP $(head -1 "$work/out")"
-        continue
+        echo "ok $1 - $name # SKIP $(head -1 "$run/out")"
+        return
     fi
     if [ $update = 1 ]; then
-        keep "$folder/stdout" "$work/stdout"
-        keep "$folder/stderr" "$work/stderr"
-        echo "${status#0}" | grep . >"$work/status"
-        keep "$folder/exit" "$work/status"
-        echo "ok $number - $name # updated"
-        continue
+        update_case "$folder"
+        echo "ok $1 - $name # updated"
+        return
     fi
     if [ $result != 0 ] && may_run_again "$folder"; then
-        sed "s/^/# first try of $name: /" "$work/differs"
-        run_case "$folder" >"$work/differs"
+        sed "s/^/# first try of $name: /" "$run.differs"
+        run_case "$folder"
         result=$?
         remark=" # second try"
     fi
     if [ $result = 0 ]; then
-        echo "ok $number - $name$remark"
+        echo "ok $1 - $name$remark"
     else
-        cat "$work/differs"
-        echo "not ok $number - $name"
-        failed=$((failed + 1))
+        cat "$run.differs"
+        echo "not ok $1 - $name"
     fi
+    rm -rf "$run"
+}
+
+# Many cases wait for a broker or a time: some run beside one another.
+most=4 number=0
+for folder in "$here"/cases/*"$pattern"*/; do
+    [ -e "$folder/cmd" ] || continue
+    number=$((number + 1))
+    while [ "$(jobs -rp | wc -l)" -ge $most ]; do wait -n; done
+    judge_case $number "$folder" >"$work/$number.result" &
 done
+wait
+for ((case = 1; case <= number; case++)); do cat "$work/$case.result"; done | tee "$work/results"
 echo "1..$number"
-[ $failed = 0 ] && [ $number -gt 0 ]
+! grep -q '^not ok' "$work/results" && [ $number -gt 0 ]

@@ -31,23 +31,20 @@ echo '{"ops":[{"t":"w","k":"x","v":5}]}' >initial.json
 "$program" gen --txns 300 --sessions 10 --keys 20 --ops 10 --level ser --seed 4 --quiet |
     sed -E 's/"[sc]ts":[^,]*,//g; s/"v":([0-9]*)([0-9])/"v":\2/g' >repeated.jsonl
 # The same as streams; and rows beside clients of which one reads what no source delivers.
-capture() { # TOPIC
-    jq -Rc --arg topic "$1" '{topic:$topic,partition:0,offset:(input_line_number-1),tstype:"create",ts:1,key:null,payload:.}'
-}
-for name in anomaly some-unjudged order five session range; do capture t <$name.jsonl >$name.capture; done
-{ cat five.jsonl; echo '{"tid":2'; } | capture t >bad.capture
-echo '{"tid":1,"sid":1,"sts":{"p":1,"l":1},"cts":{"p":1,"l":2},"ops":[{"t":"w","k":"x","v":5}]}' | capture t >pairs.capture
-{ cat five.jsonl; echo '{"watermark":1000}'; sed 's/"tid":1/"tid":2/' five.jsonl; } | capture t >ahead.capture
+source "$data/messages.sh"
+for name in anomaly some-unjudged order five session range; do messages t <$name.jsonl >$name.capture; done
+{ cat five.jsonl; echo '{"tid":2'; } | messages t >bad.capture
+echo '{"tid":1,"sid":1,"sts":{"p":1,"l":1},"cts":{"p":1,"l":2},"ops":[{"t":"w","k":"x","v":5}]}' | messages t >pairs.capture
+{ cat five.jsonl; echo '{"watermark":1000}'; sed 's/"tid":1/"tid":2/' five.jsonl; } | messages t >ahead.capture
 { for ((i = 1; i < 50; i++)); do
     echo '{"tid":"w'$i'","sid":"s","sts":'$((10 * i))',"cts":'$((10 * i + 5))',"ops":[{"t":"w","k":"x","v":'$i'}]}'
     echo '{"watermark":'$((10 * i + 5))'}'
-done; echo '{"tid":"r","sid":"t","sts":100,"cts":900,"ops":[{"t":"r","k":"x","v":9}]}'; } | capture t >long.capture
-"$program" gen --txns 100 --sessions 8 --keys 3 --order random --seed 1 --quiet | capture t >mixed.capture
-row='{"before":null,"after":{"id":1,"v":10},"source":{"connector":"postgresql","name":"s","snapshot":"false","sequence":"[null,\"7400\"]","schema":"public","table":"a","txId":740,"lsn":7400},"op":"c"}'
-jq -nc --arg row "$row" '{topic:"s.public.a",partition:0,offset:0,tstype:"create",ts:1,key:"{\"id\":1}",payload:$row}' >rows.capture
+done; echo '{"tid":"r","sid":"t","sts":100,"cts":900,"ops":[{"t":"r","k":"x","v":9}]}'; } | messages t >long.capture
+"$program" gen --txns 100 --sessions 8 --keys 3 --order random --seed 1 --quiet | messages t >mixed.capture
+change a 0 740 1 null '{"id":1,"v":10}' >rows.capture
 { echo '{"tid":"w","sid":"w","xid":740,"snapshot":"740:740:","ops":[{"t":"w","row":"public.a/1","cells":{"v":10}}]}'
   echo '{"tid":"r","sid":"r","snapshot":"742:742:","ops":[{"t":"r","row":"public.a/1","cells":{"v":10}},{"t":"r","k":"none/1","v":5}]}'; } >clients.jsonl
-{ cat rows.capture; capture c <clients.jsonl; echo '{"reached":5000}'; } >joined.capture
+{ cat rows.capture; messages c <clients.jsonl; echo '{"reached":5000}'; } >joined.capture
 touch in.way
 cat >doctors.iso <<'END'
 table on[2] = 1
@@ -68,9 +65,11 @@ sed -E 's/"[sc]ts":[^,]*,//g' range.jsonl >range-order.jsonl
   echo '{"tid":2,"sid":2,"sts":6,"cts":6,"ops":[{"t":"q","from":1,"to":9,"rows":{"1":5}}]}'; } >one-row.jsonl
 "$program" check --json --initial 5 one-row.jsonl >one-row-verdict.json
 echo '{"ops":[{"t":"w","k":1,"v":5}]}' >key-1.json
-"$program" gen --txns 6000 --quiet >slow.jsonl
-"$program" check --json slow.jsonl >slow-verdict.json
-"$program" check --quiet --any-order --evidence slow-proof.jsonl slow.jsonl >/dev/null
+# What comes slowly is not copied for each call.
+mkdir "$work/slow"
+(cd "$work/slow" && "$program" gen --txns 6000 --quiet >slow.jsonl
+ "$program" check --json slow.jsonl >slow-verdict.json
+ "$program" check --quiet --any-order --evidence slow-proof.jsonl slow.jsonl >/dev/null)
 
 # Whatever a call leaves: times and counters of memory are no effects; of what bench measured only what it was.
 run() { # FOLDER ARGUMENT...
@@ -81,8 +80,9 @@ run() { # FOLDER ARGUMENT...
 }
 # Its input, and whoever takes its output, stops for a moment in the middle.
 on_terminal() { # ARGUMENT...
-    script -qec "cd '$work/files'; { head -c 2000000 slow.jsonl; sleep 0.7; tail -c +2000001 slow.jsonl; } | '$program' $* | { sleep 0.7; cat; }" /dev/null </dev/null
+    script -qec "cd '$work/slow'; { head -c 2000000 slow.jsonl; sleep 0.7; tail -c +2000001 slow.jsonl; } | '$program' $* | { sleep 0.7; cat; }" /dev/null </dev/null
 }
+declare -A without_of=() # the folder of a call without the option; many options have one call
 while IFS=$'\t' read -r command option value rest; do
     case $command in \#*) continue ;; esac
     if [ "$value" = @ ]; then # a broker, or time: other tests show it
@@ -98,13 +98,17 @@ while IFS=$'\t' read -r command option value rest; do
     expected=0 && [ "${value#!}" != "$value" ] && expected=2
     value=${value#!} && [ "$value" = - ] && value=
     # shellcheck disable=SC2086 # words
-    { run without $command $rest; run with $command $rest $option $value; }
-    ! diff -rq "$work/without" "$work/with" >/dev/null &&
+    without=${without_of[$command $rest]:=without${#without_of[@]}}
+    [ -e "$work/$without" ] || run "$without" $command $rest
+    run with $command $rest $option $value
+    ! diff -rq "$work/$without" "$work/with" >/dev/null &&
         if [ $expected = 2 ]; then [ "$(cat "$work/with/status")" = 2 ]; else [ "$(cat "$work/with/status")" != 2 ]; fi
     result $? "$command $option"
-    rm -rf "$work/with" "$work/without"
+    rm -rf "$work/with"
 done <"$here/options.tsv"
 
+declare -A tabled=()
+while IFS=$'\t' read -r command option _; do tabled[$command $option]=1; done <"$here/options.tsv"
 everywhere='config core log-format log-limit print-config version threads help property'
 lacking=
 options() { # COMMAND
@@ -116,7 +120,7 @@ for command in check verify explain convert gen watch replay capture probe docto
         case " $everywhere " in *" ${option#--} "*) continue ;; esac
         # What both have is in one list of rows, and done by the same code (run/options.h): replay shows it without a broker.
         [ $command = watch ] && grep -qx -e "$option" "$work/replayed" && [ "$option" != --explain ] && continue
-        grep -q "^$command	$option	" "$here/options.tsv" || lacking="$lacking $command:$option"
+        [ -n "${tabled[$command $option]:-}" ] || lacking="$lacking $command:$option"
     done
 done
 [ -n "$lacking" ] && echo "#$lacking"

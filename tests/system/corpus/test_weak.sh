@@ -17,8 +17,8 @@ judge() { # PATH RC RA CC CONFIRM
     local -A wanted=([rc]=$2 [ra]=$3 [cc]=$4)
     for level in rc ra cc; do
         expected=${wanted[$level]}
-        found=$("$ISOCHRON" check --quiet --threads 1 --level $level --evidence "$evidence" "$corpus/$1" 2>&1 | head -1)
-        case $found in "$expected":*) ;; *) echo "# $1 at $level: expected $expected, got $found" ;; esac
+        found=$("$ISOCHRON" check --quiet --threads 1 --level $level --evidence "$evidence" "$corpus/$1" 2>&1)
+        case $found in "$expected":*) ;; *) echo "# $1 at $level: expected $expected, got ${found%%$'\n'*}" ;; esac
         [ "$5" = 1 ] || continue
         "$ISOCHRON" verify --quiet "$corpus/$1" "$evidence" >"$evidence.said" 2>&1 ||
             echo "# $1 at $level: $(head -1 "$evidence.said")"
@@ -46,8 +46,8 @@ report $? "$histories histories at rc, ra and cc"
 # PATH VERDICT
 judge_psi() {
     local found evidence=$scratch/psi.jsonl
-    found=$("$ISOCHRON" check --quiet --threads 1 --level psi --evidence "$evidence" "$corpus/$1" 2>&1 | head -1)
-    case $found in "$2":*) ;; *) echo "# $1 at psi: expected $2, got $found" ;; esac
+    found=$("$ISOCHRON" check --quiet --threads 1 --level psi --evidence "$evidence" "$corpus/$1" 2>&1)
+    case $found in "$2":*) ;; *) echo "# $1 at psi: expected $2, got ${found%%$'\n'*}" ;; esac
     "$ISOCHRON" verify --quiet "$corpus/$1" "$evidence" >"$evidence.said" 2>&1 || echo "# $1 at psi: $(head -1 "$evidence.said")"
 }
 
