@@ -384,7 +384,7 @@ static void sum_up(struct suite *suite, struct suite_result *result)
     for (uint32_t i = 0; i < suite->gate.loop_count; i++) {
         const struct observe_counts *counts = &loop_world(suite->gate.loops[i])->counts;
         result->reads += counts->reads;
-        result->recorded += counts->recorded + counts->empty;
+        result->recorded += counts->recorded + counts->empty - counts->withdrawn;
     }
     iso_recorder_statistics(suite->recorder, &result->recorder);
     result->exit_status = suite_command_exit(&suite->command);

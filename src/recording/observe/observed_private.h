@@ -105,6 +105,7 @@ struct transaction {
     bool may_have_changed; /* the catalog: it has to be asked whether what was used of it is what it
                               was */
     uint64_t writes, serial, statements, operations;
+    uint64_t reads; /* statements that were counted as recorded */
     struct soiled soiled;
 };
 

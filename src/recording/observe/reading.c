@@ -281,18 +281,21 @@ static void find_set(struct reading *reading, const struct statement_input *inpu
         reading->mode = READING_BAG;
 }
 
-/* One of its tables is, or may be, recorded. */
+/* One of its tables is, or may be, recorded: also of a name that came behind the catalog. */
 static bool may_be_taken(const struct statement_input *input)
 {
     const struct catalog_table *candidate;
     for (uint32_t i = 0; i < input->statement->table_count; i++) {
         const struct plan_table *known = &input->statement->tables[i];
-        for (uint32_t position = 0; (candidate = catalog_next_named(input->catalog, known->schema,
-                                                                    known->name, &position));)
+        uint32_t position = 0;
+        while (
+            (candidate = catalog_next_named(input->catalog, known->schema, known->name, &position)))
             if (candidate->is_taken)
                 return true;
+        if (!position && (*known->schema || !input->has_temporary))
+            return true;
     }
-    return !input->catalog && input->statement->table_count;
+    return false;
 }
 
 enum plan_reason reading_refused(const struct statement_input *input, enum plan_reason reason)

@@ -206,6 +206,7 @@ static void count_statement(struct observed *observed)
             shape->recorded++, counts->recorded++;
         else
             shape->recorded++, counts->empty++;
+        observed->transaction.reads += !reason && reading->operations;
     } else if (observed->running.statement->counts_as_read) {
         counts->reasons[REASON_NO_TABLE]++;
     }

@@ -23,6 +23,13 @@ void observed_begin_transaction(struct observed *observed, enum transaction_stat
     iso_recorder_begin(observed->session);
 }
 
+static void withdraw(struct observed *observed, uint64_t reads)
+{
+    pthread_mutex_lock(&observed->world->lock);
+    observed->world->counts.withdrawn += reads;
+    pthread_mutex_unlock(&observed->world->lock);
+}
+
 /* What was recorded is right if nothing changed in the catalog since it was read: which is asked
  * later, for many records at once. A record that lists nothing is right anyway, and waits only for
  * its turn: what its transaction wrote, if it did, the stream has by an xid. */
@@ -40,6 +47,7 @@ static void wait_for_confirmation(struct observed *observed, bool has_claims)
     if (!waiting->catalog)
         waiting->catalog = catalog_share(observed->catalog);
     waiting->at = iso_clock_nanoseconds();
+    waiting->reads += observed->transaction.reads;
 }
 
 void observed_settle(struct observed *observed, bool at_once)
@@ -49,8 +57,11 @@ void observed_settle(struct observed *observed, bool at_once)
     if (!waiting->catalog || (verdict == HELD_WAITS && !at_once))
         return;
     iso_recorder_let_go(observed->session, waiting->until, verdict == HELD_RIGHT);
-    if (verdict != HELD_RIGHT)
+    if (verdict != HELD_RIGHT) {
         observe_count(observed->world, &observed->world->counts.unconfirmed);
+        withdraw(observed, waiting->reads);
+    }
+    waiting->reads = 0;
     catalog_release(waiting->catalog);
     waiting->catalog = NULL;
 }
@@ -84,7 +95,7 @@ void observed_end_transaction(struct observed *observed, enum outcome outcome)
     bool is_open = transaction->state == TRANSACTION_OPEN;
     bool is_single = transaction->state == TRANSACTION_IMPLICIT && transaction->statements == 1 &&
                      transaction->operations && outcome == OUTCOME_COMMITTED;
-    bool has_operations = iso_recorder_mark(observed->session) > 0;
+    bool has_operations = iso_recorder_mark(observed->session) > 0, goes_out = false;
     bool is_unidentified =
         transaction->may_write && transaction->saw_snapshot &&
         (outcome == OUTCOME_PREPARED || (outcome == OUTCOME_COMMITTED && !transaction->xid_known));
@@ -109,7 +120,10 @@ void observed_end_transaction(struct observed *observed, enum outcome outcome)
         else
             iso_recorder_unknown(observed->session);
         wait_for_confirmation(observed, has_operations);
+        goes_out = true;
     }
+    if (!goes_out)
+        withdraw(observed, transaction->reads);
     forget_settings(observed, outcome != OUTCOME_COMMITTED);
     *transaction = (struct transaction){.state = TRANSACTION_NONE};
     observed_forget_savepoints(observed, 0);

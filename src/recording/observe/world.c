@@ -102,11 +102,12 @@ static void give_back(struct observe_database *database, int64_t now)
     database->spent_at = now;
 }
 
-static bool is_wanted(const struct observe_database *database, int64_t age, bool is_idle)
+static bool is_wanted(const struct observe_database *database, int64_t age, bool is_idle,
+                      bool is_awaited)
 {
     if (!is_idle)
-        return database->cost < CATALOG_CHEAP && database->is_stale && !database->is_asked &&
-               database->spent < CATALOG_BURST;
+        return (is_awaited || database->cost < CATALOG_CHEAP) && database->is_stale &&
+               !database->is_asked && database->spent < (is_awaited ? 10 * SECOND : CATALOG_BURST);
     if (!database->cost && database->first_askers < FIRST_ASKERS)
         return true; /* each of the first sessions asks for itself, so that nothing is missed */
     int64_t pause = CATALOG_PAUSE * SECOND > CHECK_SHARE * database->cost
@@ -123,7 +124,7 @@ bool observe_catalog_wanted(struct observe_shared *shared, struct observe_databa
     int64_t now = iso_clock_nanoseconds();
     pthread_mutex_lock(&shared->lock);
     give_back(database, now);
-    bool wanted = is_wanted(database, now - database->asked_at, is_idle);
+    bool wanted = is_wanted(database, now - database->asked_at, is_idle, shared->host.look);
     if (wanted) {
         database->first_askers += !database->cost;
         database->is_asked = true;

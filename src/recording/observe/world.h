@@ -35,8 +35,9 @@ struct observe_counts {
         single; /* records: of transactions, of those that aborted, of single statements */
     uint64_t unidentified; /* transactions that have no record: they wrote and their xid could not
                               be asked for, or they do not follow in their session */
-    uint64_t unplaced; /* transactions and statements without a snapshot, where only those with one
+    uint64_t unplaced;  /* transactions and statements without a snapshot, where only those with one
                           are recorded */
+    uint64_t withdrawn; /* statements of `recorded` whose records did not go out as they were */
     uint64_t unconfirmed; /* times that records lost what they list, since the catalog had changed,
                              or could not be asked for */
     uint64_t positions, questions_failed,
@@ -117,8 +118,9 @@ void observe_database_release(struct observe_shared *shared,
                               struct observe_database *database); /* NULL is allowed */
 uint32_t observe_databases(struct observe_shared *shared);        /* that are known */
 /* Is it time that somebody asks for the catalog? Who gets true does, and says observe_catalog_is. A
- * session that works asks, before a statement, only for one that is out of date, and cheap: a dear
- * one waits for a session that is idle, or that logs in. */
+ * session that works asks, before a statement, only for one that is out of date, and cheap (a host
+ * that looks at definitions waits for any): a dear one waits for a session that is idle, or that
+ * logs in. */
 bool observe_catalog_wanted(struct observe_shared *shared, struct observe_database *database,
                             bool is_idle);
 void observe_catalog_is(struct observe_shared *shared, struct observe_database *database,
@@ -144,6 +146,7 @@ struct observe_held {
     struct catalog *catalog; /* a reference; NULL: there are none */
     int64_t at;
     uint64_t until; /* which records: iso_recorder_held */
+    uint64_t reads; /* statements in them */
 };
 /* Whether what was used of the catalog meant until then what it was taken to mean; HELD_WAITS: that
  * is not known yet. By one that was replaced since it never will be. */

@@ -134,6 +134,11 @@ static void a_newer_catalog_says_more(void **state)
     }
 }
 
+static void look(void *context, const char *database, enum observe_look what)
+{
+    (void)context, (void)database, (void)what;
+}
+
 /* A session that has nothing to do is not held up by a catalog that nobody changed: a check is enough. */
 static void an_idle_session_asks_for_no_catalog_that_is_known(void **state)
 {
@@ -159,6 +164,15 @@ static void an_idle_session_asks_for_no_catalog_that_is_known(void **state)
     scene.database->spent = 0;
     scene.database->cost = CATALOG_CHEAP;
     assert_false(observe_catalog_wanted(&scene.shared, scene.database, false));
+    scene.shared.host.look = look; /* but for whom such a time is what it waits for anyway */
+    scene.database->spent = 9 * SECOND;
+    assert_true(observe_catalog_wanted(&scene.shared, scene.database, false));
+    scene.database->is_asked = false;
+    scene.database->is_stale = true;
+    scene.database->spent = 11 * SECOND;
+    assert_false(observe_catalog_wanted(&scene.shared, scene.database, false));
+    scene.shared.host.look = NULL;
+    scene.database->spent = 0;
     scene.database->cost = CATALOG_CHEAP - 1;
     assert_true(observe_catalog_wanted(&scene.shared, scene.database, false));
     end(&scene);

@@ -580,6 +580,30 @@ static void prepared_statements_have_parameters_and_portals(void **state)
         "\"status\":\"committed\"}\n");
 }
 
+static void a_read_whose_record_does_not_go_out_is_counted_as_withdrawn(void **state)
+{
+    (void)state;
+    for (int writes = 0; writes < 2; writes++) {
+        struct talk talk;
+        begin(&talk);
+        asks(&talk, "BEGIN ISOLATION LEVEL READ COMMITTED");
+        completes(&talk, "BEGIN", "T");
+        selects(&talk, "SELECT k, v FROM kv WHERE k = 7", "7", "5", "T");
+        if (writes) {
+            asks(&talk, "UPDATE kv SET v = 5");
+            completes(&talk, "UPDATE 3", "T");
+        }
+        asks(&talk, "PREPARE TRANSACTION 'x'");
+        completes(&talk, "PREPARE TRANSACTION", "I");
+        assert_int_equal(talk.world->counts.recorded, 1);
+        assert_int_equal(talk.world->counts.withdrawn, writes);
+        end(&talk, writes ? ""
+                          : "{\"sid\":\"t/1\",\"tid\":\"t/1.0\",\"sno\":0,\"ops\":[{\"t\":\"r\","
+                            "\"row\":\"public.kv/7\",\"cells\":{\"v\":\"5\"}}],"
+                            "\"status\":\"unknown\"}\n");
+    }
+}
+
 /* At READ COMMITTED a row that FOR UPDATE waited for is newer than what stands beside it. */
 static void locked_rows_beside_others_are_of_one_moment_only_in_a_snapshot(void **state)
 {
@@ -862,6 +886,7 @@ int main(void)
         cmocka_unit_test(a_connection_that_is_lost_in_commit_leaves_it_unknown),
         cmocka_unit_test(a_transaction_that_is_no_longer_observed_has_no_record),
         cmocka_unit_test(prepared_statements_have_parameters_and_portals),
+        cmocka_unit_test(a_read_whose_record_does_not_go_out_is_counted_as_withdrawn),
         cmocka_unit_test(locked_rows_beside_others_are_of_one_moment_only_in_a_snapshot),
         cmocka_unit_test(a_commit_that_is_refused_has_ended_nothing_yet),
         cmocka_unit_test(what_sql_made_is_run_unseen),
