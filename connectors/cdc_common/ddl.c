@@ -2,7 +2,6 @@
 
 #include <string.h>
 
-#include "base/payload.h"
 #include "connectors/cdc_common/ddl_words.h"
 
 /* ---- MySQL and MariaDB ---- */

@@ -1,7 +1,6 @@
 /* Where a change belongs: its table, its transaction, its position. */
 #include <inttypes.h>
 #include <stdio.h>
-#include <string.h>
 
 #include "connectors/debezium/debezium_private.h"
 #include "history/gtid.h"

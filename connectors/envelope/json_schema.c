@@ -1,6 +1,5 @@
 #include "connectors/envelope/json_schema.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/memory.h"

@@ -6,7 +6,6 @@
 #include "base/memory.h"
 #include "connectors/envelope/topic.h"
 #include "connectors/cdc_common/ddl.h"
-#include "verdict/unjudged.h"
 
 enum { SHOWN = 64 }; /* bytes of what is refused */
 

@@ -53,7 +53,7 @@ static enum iso_status decode(struct iso_decoder *decoder, const struct iso_mess
             record_add_watermark(events, message, watermark);
         return error->status;
     }
-    if (iso_counted_is(text)) {
+    if (iso_first_member_is(text, "\"session\"") || iso_first_member_is(text, "\"recorder\"")) {
         struct iso_counted counted;
         if (iso_counted_read(&json->native, text, frame.size, &events->block, &counted, error) ==
             ISO_OK)

@@ -121,8 +121,10 @@ struct iso_kafka_consumer *iso_kafka_consumer_new(const struct iso_kafka_consume
     consumer->batch.messages = iso_allocate(BATCH_MESSAGES * sizeof *consumer->batch.messages);
     if (!kafka_consumer_open_wakeup_fd(consumer))
         iso_error_set(error, ISO_FAILED, "no file descriptor is left: %s", strerror(errno));
-    else
-        kafka_consumer_budget_open(consumer, memory);
+    else {
+        consumer->budget.queue = kafka_consumer_queue(consumer);
+        consumer->budget.limit = memory / 4 * 3;
+    }
     if (error->status == ISO_OK)
         name_topics(consumer, options, error);
     if (error->status == ISO_OK)

@@ -64,12 +64,6 @@ void kafka_consumer_budget_properties(uint64_t bytes, char texts[BUDGET_PROPERTI
     }
 }
 
-void kafka_consumer_budget_open(struct iso_kafka_consumer *consumer, uint64_t bytes)
-{
-    consumer->budget.queue = kafka_consumer_queue(consumer);
-    consumer->budget.limit = bytes / 4 * 3;
-}
-
 void kafka_consumer_budget_close(struct iso_kafka_consumer *consumer)
 {
     for (uint32_t i = 0; i < consumer->partition_count; i++) {

@@ -9,7 +9,6 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
-#include "base/memory.h"
 #include "connectors/kafka/consumer_private.h"
 
 /* A fetch that was asked for while a queue was fuller may have to be asked for again. */
@@ -29,8 +28,10 @@ rd_kafka_queue_t *kafka_consumer_queue(struct iso_kafka_consumer *consumer)
     return queue;
 }
 
-uint64_t kafka_consumer_waiting(const struct iso_kafka_consumer *consumer, uint32_t index,
-                                int64_t next)
+/* consumer_fetch.c. Messages that the broker is known to have from offset `next` on (until_eof: up
+ * to the end). */
+static uint64_t kafka_consumer_waiting(const struct iso_kafka_consumer *consumer, uint32_t index,
+                                       int64_t next)
 {
     const struct iso_kafka_partition *partition = &consumer->partitions[index];
     int64_t low, high = partition->end;

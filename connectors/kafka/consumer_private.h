@@ -184,10 +184,6 @@ void kafka_consumer_fill(struct iso_kafka_consumer *consumer, uint32_t index,
 void kafka_consumer_hand_out(struct iso_kafka_consumer *consumer, uint32_t index,
                              const struct iso_message *message);
 
-/* consumer_fetch.c. Messages that the broker is known to have from offset `next` on (until_eof: up
- * to the end). */
-uint64_t kafka_consumer_waiting(const struct iso_kafka_consumer *consumer, uint32_t index,
-                                int64_t next);
 /* The same without what it has and keeps back: behind the end that it reported may be transactions
  * that are still open.
  */
@@ -213,7 +209,6 @@ enum iso_status kafka_consumer_check_identity(struct iso_kafka_consumer *consume
 enum { BUDGET_PROPERTIES = 5, BUDGET_TEXT = 24 };
 void kafka_consumer_budget_properties(uint64_t bytes, char texts[BUDGET_PROPERTIES][BUDGET_TEXT],
                                       const char *pairs[2 * BUDGET_PROPERTIES]);
-void kafka_consumer_budget_open(struct iso_kafka_consumer *consumer, uint64_t bytes);
 void kafka_consumer_budget_close(struct iso_kafka_consumer *consumer); /* before the handle is */
 /* Moves librdkafka's messages into buffers, as far as there is room. True: it may have more. */
 bool kafka_consumer_fill_buffers(struct iso_kafka_consumer *consumer);

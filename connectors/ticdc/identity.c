@@ -8,8 +8,6 @@
  */
 #include <string.h>
 
-#include "base/archive.h"
-#include "base/memory.h"
 #include "connectors/cdc_common/ddl_words.h"
 #include "connectors/ticdc/tables.h"
 

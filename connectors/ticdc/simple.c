@@ -9,8 +9,6 @@
  */
 #include "connectors/ticdc/simple.h"
 
-#include "base/memory.h"
-
 /* ---- what a message means ---- */
 
 static struct iso_json_text text_of(const char *text)

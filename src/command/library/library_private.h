@@ -25,7 +25,6 @@ void library_options_init(struct iso_options *options);
 /* An error if an option was refused: the others are not what was asked for. */
 enum iso_status library_options_need_all(const struct iso_options *options,
                                          struct iso_error *error);
-unsigned library_threads(const struct iso_options *options);
 /* The engines' own options, with what several of them share filled in. */
 struct iso_judge_options library_judge_options(const struct iso_options *options);
 struct iso_pipeline_options library_stream_options(const struct iso_options *options);

@@ -177,7 +177,7 @@ enum iso_status iso_options_set_number(struct iso_options *options, const char *
 
 /* ---- what engines take ---- */
 
-unsigned library_threads(const struct iso_options *options)
+static unsigned library_threads(const struct iso_options *options)
 {
     long processors = options->threads ? (long)options->threads : sysconf(_SC_NPROCESSORS_ONLN);
     return processors > 0 ? (unsigned)processors : 1;

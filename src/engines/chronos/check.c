@@ -125,7 +125,7 @@ static void sweep_operations(struct chronos_shard *shard)
     chronos_sweep(shard);
     if (shard->check->parts == 1)
         chronos_explain(shard);
-    chronos_slice_release(shard);
+    iso_free(shard->keys_memory);
 }
 
 static struct chronos_shard open_shard(struct chronos *check, unsigned index)

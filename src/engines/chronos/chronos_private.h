@@ -231,7 +231,6 @@ static inline bool chronos_owns(uint32_t key, unsigned part, unsigned parts)
  * its start. */
 void chronos_choose_shards(struct chronos *check);
 void chronos_slice_init(struct chronos_shard *shard);
-void chronos_slice_release(struct chronos_shard *shard);
 
 /* The operations of a transaction on keys of this shard, or only those that write, to
  * `shard->sorted`, by key and in their own order. Returns how many. */

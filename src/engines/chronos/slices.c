@@ -120,8 +120,3 @@ void chronos_slice_init(struct chronos_shard *shard)
     memcpy(shard->keys, check->keys, count * sizeof *shard->keys);
     find_frontier(shard);
 }
-
-void chronos_slice_release(struct chronos_shard *shard)
-{
-    iso_free(shard->keys_memory);
-}

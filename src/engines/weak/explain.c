@@ -336,7 +336,7 @@ static void use_all(struct proof *proof)
         use_choice(proof, proof->weak->found.used[i]);
 }
 
-void weak_explain_cycle(struct weak *weak)
+static void weak_explain_cycle(struct weak *weak)
 {
     struct proof proof = {weak, &weak->result->evidence};
     uint32_t count;
@@ -364,7 +364,7 @@ void weak_explain_cycle(struct weak *weak)
     iso_free(steps);
 }
 
-void weak_explain_initial(struct weak *weak)
+static void weak_explain_initial(struct weak *weak)
 {
     struct proof proof = {weak, &weak->result->evidence};
     begin_lemma(&proof, ISO_LEMMA_CYCLE, ISO_NONE);

@@ -188,7 +188,7 @@ static uint32_t *sort_by_chain(const struct weak *weak)
     return sorted;
 }
 
-void weak_sweep_spans(struct weak *weak)
+static void weak_sweep_spans(struct weak *weak)
 {
     if (weak->versions.span)
         return;

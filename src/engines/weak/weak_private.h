@@ -154,7 +154,6 @@ struct step *weak_order_cycle(const struct weak *weak, uint32_t *count);
 /* sweep.c: notes what is broken in the order, as bonds; false: nothing is. */
 bool weak_sweep(struct weak *weak);
 void weak_sweep_release(struct weak *weak);
-void weak_sweep_spans(struct weak *weak);
 
 /* explain.c: fills the evidence. A lemma is begun, then gets edges, which bring the choices of
  * writers that they rest on. */
@@ -168,8 +167,6 @@ void weak_put_order(struct proof *proof, uint32_t from, uint32_t to, uint32_t ke
 void weak_put_overwritten(struct proof *proof, uint32_t reader, uint32_t read, uint32_t later);
 void weak_say_order(struct proof *proof, uint32_t earlier, uint32_t later, uint32_t key);
 void weak_say_bond(struct proof *proof, const struct bond *bond);
-void weak_explain_cycle(struct weak *weak);
-void weak_explain_initial(struct weak *weak);
 void weak_explain_accept(struct weak *weak);
 
 /* Explains the cycle or the read that is broken. Fills `used`. */

@@ -1,12 +1,6 @@
 #include "native/counted.h"
 
 #include "native/native_private.h"
-#include "native/watermark.h"
-
-bool iso_counted_is(const char *text)
-{
-    return iso_first_member_is(text, "\"session\"") || iso_first_member_is(text, "\"recorder\"");
-}
 
 static bool read(struct iso_native *native, struct iso_history *history,
                  struct iso_counted *counted)

@@ -30,10 +30,6 @@ struct iso_counted {
     bool of_stream; /* what rows had before, and what else was written, a change stream says */
 };
 
-/* Whether the text (followed by ISO_JSON_PADDING readable bytes) is an object whose first member is
- * one of these. */
-bool iso_counted_is(const char *text);
-
 enum iso_status iso_counted_read(struct iso_native *native, const char *text, size_t size,
                                  struct iso_history *history, struct iso_counted *counted,
                                  struct iso_error *error);

@@ -1,6 +1,5 @@
 #include "base/components.h"
 
-#include <stdbool.h>
 #include <string.h>
 
 #include "base/memory.h"

@@ -2,7 +2,6 @@
 #define _GNU_SOURCE
 #include <assert.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>

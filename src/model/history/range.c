@@ -1,6 +1,5 @@
 /* Row sets: a range of keys, and the rows that were found. */
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/sorted.h"
 #include "history/history_private.h"

@@ -6,7 +6,6 @@
 #include "base/memory.h"
 #include "predicate/condition_private.h"
 #include "predicate/function.h"
-#include "values/spelling.h"
 
 /* ---- constants ---- */
 

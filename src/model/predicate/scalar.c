@@ -7,7 +7,6 @@
 #include <string.h>
 
 #include "base/base64.h"
-#include "base/hash.h"
 #include "predicate/digits.h"
 #include "values/spelling.h"
 

@@ -1,5 +1,4 @@
 /* JSON as a value: the order of members, white space, escapes and needless zeros say nothing. */
-#include <math.h>
 #include <stdlib.h>
 
 #include "base/memory.h"

@@ -270,7 +270,9 @@ static bool has_reads(const struct iso_history *history)
     return false;
 }
 
-bool iso_verdict_judged_nothing(const struct iso_history *history, uint64_t reads_judged)
+/* Whether there is nothing that a verdict could rest on: no committed transaction, or such that
+ * read, and not one of their reads was judged. A history without reads has its writes. */
+static bool iso_verdict_judged_nothing(const struct iso_history *history, uint64_t reads_judged)
 {
     return !history->totals.committed ||
            (!reads_judged && (history->streamed.writer != ISO_NONE || has_reads(history)));

@@ -161,10 +161,6 @@ static inline struct iso_value iso_value_atom(iso_atom atom)
 /* The list that a list read returned. */
 struct iso_value iso_value_of_list(const struct iso_history *history, uint32_t list);
 
-/* Whether there is nothing that a verdict could rest on: no committed transaction, or such that
- * read, and not one of their reads was judged. A history without reads has its writes. */
-bool iso_verdict_judged_nothing(const struct iso_history *history, uint64_t reads_judged);
-
 /* Sorts the list and says the outcome: violated if anything was found, undecided if nothing was
  * judged or if reads stayed unjudged (unless `allow_unjudged`), else holds. */
 void iso_verdict_conclude(struct iso_verdict *verdict, bool allow_unjudged);

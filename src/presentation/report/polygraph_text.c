@@ -1,6 +1,5 @@
 /* Polygraph's verdict for people. */
 #include <inttypes.h>
-#include <string.h>
 
 #include "base/memory.h"
 #include "report/report_private.h"

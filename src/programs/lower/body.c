@@ -382,7 +382,7 @@ static void read_whens(struct body_reader *reader, const struct value *asked)
         at = location(reader);
         struct value value = take_expression(reader, WORDS("then", ","));
         if (asked && !failed(lowering))
-            value = compare_equal(lowering, *asked, value, at);
+            value = lower_compare(lowering, ISO_PROVE_EQUAL, *asked, value, at);
         condition = lower_or(lowering, condition, settle_condition(lowering, value, at));
     } while (asked && is(reader, ",") && !failed(lowering));
     bool continued = lowering->at.continued;

@@ -321,8 +321,6 @@ struct value lower_arithmetic(struct lowering *lowering, enum iso_prove_op op, s
 struct value lower_compare(struct lowering *lowering, enum iso_prove_op op, struct value a,
                            struct value b, size_t location);
 /* a = b */
-struct value compare_equal(struct lowering *lowering, struct value a, struct value b,
-                           size_t location);
 struct value lower_conjunction(struct lowering *lowering, struct value a, struct value b);
 struct value lower_negation(struct lowering *lowering, struct value a);
 /* GREATEST and LEAST pass over NULL. */

@@ -100,12 +100,6 @@ struct value lower_compare(struct lowering *lowering, enum iso_prove_op op, stru
     return value;
 }
 
-struct value compare_equal(struct lowering *lowering, struct value a, struct value b,
-                           size_t location)
-{
-    return lower_compare(lowering, ISO_PROVE_EQUAL, a, b, location);
-}
-
 struct value lower_conjunction(struct lowering *lowering, struct value a, struct value b)
 {
     uint32_t true_a = lower_truth(lowering, &a), true_b = lower_truth(lowering, &b);

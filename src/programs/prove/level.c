@@ -1,7 +1,6 @@
 #include "prove/level.h"
 
 #include <assert.h>
-#include <stddef.h>
 
 const char *iso_prove_level_name(enum iso_prove_level level)
 {

@@ -1,6 +1,5 @@
 /* What MySQL's and MariaDB's variables and schema say. */
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/memory.h"

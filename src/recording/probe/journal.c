@@ -1,10 +1,8 @@
 /* Records: each a line, which the history, a file and a topic take in one order. */
 #define _GNU_SOURCE
 #include <stdio.h>
-#include <string.h>
 #include <time.h>
 
-#include "base/memory.h"
 #include "probe/probe_private.h"
 
 static uint64_t now_ns(void)

@@ -159,7 +159,7 @@ static bool is_wanted(const struct adoption *adoption, uint32_t i, const struct 
     struct iso_join *join = adoption->join;
     uint32_t of = join->keys.list[row->key].of_row, unit = join_own_unit(join, row->key);
     if (join_own_is_loose(join, unit))
-        return join_own_state(join, i) > join_tally_of(join, unit)->placed &&
+        return join->scratch.own.changes[i].state > join_tally_of(join, unit)->placed &&
                !(row->flags & JOIN_ROW_UNTOUCHED);
     if (is_left_to_others(row) || join_tally_of(join, row->key)->writes)
         return false;

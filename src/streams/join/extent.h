@@ -107,7 +107,6 @@ struct join_extent {
     uint32_t partial_count, partial_capacity;
 };
 
-void join_extent_init(struct join_extent *extent);
 void join_extent_release(struct join_extent *extent);
 
 /* ---- passed.c: timestamps, and places in a log ---- */
@@ -143,10 +142,6 @@ void join_extent_close(struct iso_join *join);
  * own does not lie behind the last of them, its own was lost. */
 bool join_extent_is_beyond(const struct iso_join *join, const struct join_transaction *transaction);
 
-/* Whether all that concerns the key up to the position came, as long as nothing says that it did
- * not. */
-bool join_extent_is_sure(const struct iso_join *join, uint32_t key, uint64_t position);
-
 /* ---- reach.c: PostgreSQL ---- */
 
 /* A client's snapshot arrives. */
@@ -164,9 +159,6 @@ uint64_t join_extent_whole_below(struct iso_join *join);
 /* Nothing more arrives. Records that are missing, or rest on something that is, get
  * JOIN_RECORD_BEYOND. */
 void join_extent_close_snapshots(struct iso_join *join);
-
-/* Reach of the snapshot of a record that is kept. */
-enum join_reach join_extent_reach(const struct iso_join *join, const struct iso_snapshot *snapshot);
 
 /* Reach of one of the snapshot's records: a transaction that may have written, and of which
  * nothing came, is itself beyond. */

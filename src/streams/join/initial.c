@@ -13,7 +13,6 @@
  */
 #include <assert.h>
 
-#include "base/memory.h"
 #include "join/join_private.h"
 #include "verdict/unjudged.h"
 

@@ -3,7 +3,6 @@
 #include <stdio.h>
 
 #include "base/memory.h"
-#include "history/index.h"
 #include "join/join_private.h"
 
 struct iso_join *iso_join_new(const struct iso_join_options *options)
@@ -17,7 +16,7 @@ struct iso_join *iso_join_new(const struct iso_join_options *options)
     iso_history_init(&join->keys.names);
     iso_history_init(&join->records.kept);
     iso_history_init(&join->log.records);
-    join_extent_init(&join->extent);
+    iso_history_init(&join->extent.reached);
     iso_atoms_init(&join->texts.atoms);
     join->out.block.clock = join->out.joined.clock = join->records.kept.clock = ISO_CLOCK_SCALAR;
     join->out.block.txns.are_numbered = join->records.kept.txns.are_numbered = true;

@@ -207,8 +207,3 @@ uint32_t join_own_seen(const struct iso_join *join, const struct join_record *re
            o < join->records.kept.txns.first_op[record->kept + 1]);
     return join->scratch.own.seen[o - join->records.kept.txns.first_op[record->kept]];
 }
-
-uint32_t join_own_state(const struct iso_join *join, uint32_t i)
-{
-    return join->scratch.own.changes[i].state;
-}

@@ -29,4 +29,3 @@ bool join_own_is_loose(struct iso_join *join, uint32_t unit);
 uint32_t join_own_seen(const struct iso_join *join, const struct join_record *record, uint32_t o);
 
 /* Number, from 1, of the change of its unit that row `i` of the transaction is, or is a cell of. */
-uint32_t join_own_state(const struct iso_join *join, uint32_t i);

@@ -7,12 +7,6 @@
 #include "join/join_private.h"
 
 enum { PARTIAL_MOST = 1 << 12 }; /* interrupted: the oldest goes */
-
-void join_extent_init(struct join_extent *extent)
-{
-    iso_history_init(&extent->reached);
-}
-
 void join_extent_release(struct join_extent *extent)
 {
     iso_history_release(&extent->reached);
@@ -205,7 +199,9 @@ static bool is_whole_at(const struct iso_join *join, uint32_t key, uint64_t posi
     return !count || join->extent.partial[count - 1].position <= passed_by(join, key);
 }
 
-bool join_extent_is_sure(const struct iso_join *join, uint32_t key, uint64_t position)
+/* Whether all that concerns the key up to the position came, as long as nothing says that it did
+ * not. */
+static bool join_extent_is_sure(const struct iso_join *join, uint32_t key, uint64_t position)
 {
     if (is_misplaced(join, key))
         return false;

@@ -180,7 +180,9 @@ static bool has_outcome(const struct iso_join *join, uint64_t xid)
             join->records.list[record].status == ISO_ABORTED);
 }
 
-enum join_reach join_extent_reach(const struct iso_join *join, const struct iso_snapshot *snapshot)
+/* Reach of the snapshot of a record that is kept. */
+static enum join_reach join_extent_reach(const struct iso_join *join,
+                                         const struct iso_snapshot *snapshot)
 {
     const struct iso_snapshot *before = reached(&join->extent);
     uint64_t xid = before                             ? before->xmin

@@ -11,7 +11,6 @@
  * nobody knows.
  */
 #include <assert.h>
-#include <string.h>
 
 #include "aion/structures/values.h"
 #include "base/memory.h"

@@ -19,18 +19,11 @@
  *
  * The promise is a staircase (base/stairs.h): the highest step up to T - grace is the one in force.
  */
-#include "base/memory.h"
-#include "history/snapshot.h"
 #include "pipeline/pipeline_private.h"
 
 static void climb(struct iso_pipeline *pipeline, uint64_t time, uint64_t value)
 {
     iso_stairs_climb(&pipeline->grace.promise, pipeline->options.grace_ms, time, value);
-}
-
-void grace_release(struct grace *grace)
-{
-    iso_free(grace->promise.list);
 }
 
 /* ---- what messages say ---- */

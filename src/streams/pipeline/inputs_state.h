@@ -50,5 +50,3 @@ struct grace {
         stream_seen;  /* the largest message time of change streams, and when it arrived; 0: none */
     uint64_t reached; /* T */
 };
-
-void grace_release(struct grace *grace);

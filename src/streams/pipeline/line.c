@@ -223,7 +223,9 @@ void reports_release(struct reports *reports)
     id_set_release(&reports->cdc.ids);
     id_set_release(&reports->snapshots.ids);
     findings_release(&reports->findings);
-    unlisted_release(&reports->unlisted);
+    iso_atoms_release(&reports->unlisted.atoms);
+    iso_free(reports->unlisted.list);
+    iso_number_map_release(&reports->unlisted.by_name);
     iso_atoms_release(&reports->probe_names);
     iso_text_release(&reports->line);
 }
@@ -242,7 +244,8 @@ void pipeline_emit(void *context, const struct iso_aion_event *event)
     struct iso_pipeline *pipeline = context;
     struct iso_aion_event translated = *event;
     pipeline_queries_name(&translated);
-    if (pipeline_is_left_to_stream(pipeline, &translated))
+    if (iso_pipeline_lacks_stream(pipeline) &&
+        (translated.axiom == ISO_EXT || translated.axiom == ISO_INT))
         return;
     if (pipeline->join && (pipeline_is_left_out(pipeline, &translated) ||
                            pipeline_suppresses(pipeline, &translated, true)))

@@ -31,11 +31,6 @@ const struct iso_pipeline_order *iso_pipeline_order(const struct iso_pipeline *p
     return pipeline->options.seeks_order ? &pipeline->order : NULL;
 }
 
-uint64_t pipeline_order_found(const struct iso_pipeline *pipeline)
-{
-    return pipeline->options.seeks_order ? pipeline->order.found : 0;
-}
-
 const char *pipeline_order_reason(const struct iso_pipeline *pipeline)
 {
     return pipeline->options.seeks_order && pipeline->order.outcome == ISO_IS_UNDECIDED
@@ -84,9 +79,4 @@ void pipeline_order_open(const struct iso_pipeline *pipeline,
     accounting->waiting.total += accounting->waiting.for_order;
     move_count(transactions, ISO_ACCOUNTED_JUDGED, ISO_ACCOUNTED_WAITING,
                accounting->waiting.for_order);
-}
-
-const char *pipeline_order_outcome(const struct iso_pipeline *pipeline)
-{
-    return pipeline->options.seeks_order ? iso_outcome_name(pipeline->order.outcome) : NULL;
 }

@@ -3,7 +3,6 @@
 #include <assert.h>
 #include <inttypes.h>
 #include <stdio.h>
-#include <string.h>
 
 #include "base/memory.h"
 #include "pipeline/pipeline_private.h"
@@ -93,7 +92,7 @@ void iso_pipeline_free(struct iso_pipeline *pipeline)
     iso_aion_free(pipeline->engine);
     iso_join_free(pipeline->join);
     altered_release(&pipeline->altered);
-    grace_release(&pipeline->grace);
+    iso_free(pipeline->grace.promise.list);
     doubts_release(&pipeline->doubts);
     routes_release(&pipeline->routes);
     pipeline_batch_release(&pipeline->batch);
@@ -137,7 +136,9 @@ void iso_pipeline_route(struct iso_pipeline *pipeline, const char *topic,
 
 void iso_pipeline_route_traits(struct iso_pipeline *pipeline, const struct iso_route_traits *traits)
 {
-    routes_set_traits(&pipeline->routes, traits);
+    assert(pipeline->routes.count);
+    pipeline->routes.list[pipeline->routes.count - 1].traits = *traits;
+    pipeline->routes.has_caseless |= traits->caseless;
 }
 
 void iso_pipeline_initial(struct iso_pipeline *pipeline, const struct iso_history *history)

@@ -163,7 +163,6 @@ uint64_t iso_pipeline_certain(const struct iso_pipeline_stats *stats, enum iso_a
 /* The sum of these, and of the doubtful ones; and both in words, "2 violations (besides 7
  * doubtful)", with `of_order` more that the search for an order found. */
 enum { ISO_FOUND_TEXT = 80 };
-uint64_t iso_pipeline_found(const struct iso_pipeline_stats *stats, uint64_t *doubtful);
 void iso_pipeline_found_text(const struct iso_pipeline_stats *stats, uint64_t of_order,
                              char text[ISO_FOUND_TEXT]);
 

@@ -56,7 +56,6 @@ void pipeline_validate(const struct iso_pipeline *pipeline);
 /* order_accounting.c */
 void pipeline_order_init(struct iso_pipeline *pipeline);
 void pipeline_order_release(struct iso_pipeline *pipeline);
-uint64_t pipeline_order_found(const struct iso_pipeline *pipeline);
 /* why it is undecided; or NULL */
 const char *pipeline_order_reason(const struct iso_pipeline *pipeline);
 /* Reads without a time, which only the order explains. */
@@ -65,7 +64,6 @@ uint64_t pipeline_order_reads(const struct iso_pipeline *pipeline,
 /* Moves in the books what waits for it, and what it has judged since. */
 void pipeline_order_open(const struct iso_pipeline *pipeline,
                          const struct iso_pipeline_stats *stats, struct iso_accounting *accounting);
-const char *pipeline_order_outcome(const struct iso_pipeline *pipeline);
 
 /* pipeline.c: says what happened to a table, or to columns. */
 void pipeline_report_table(const struct iso_pipeline *pipeline, uint64_t origin, const char *name,
@@ -125,8 +123,6 @@ void pipeline_correct(const struct iso_pipeline *pipeline, struct iso_pipeline_s
 /* suppress.c: whether the contradiction is counted as unjudged, and not reported; the engine's
  * before it is translated. Of pairs that one event stands for, the others are left in it. */
 /* Without a change stream: what a transaction read that leaves to one what was written. */
-bool pipeline_is_left_to_stream(const struct iso_pipeline *pipeline,
-                                const struct iso_aion_event *event);
 bool pipeline_suppresses(struct iso_pipeline *pipeline, struct iso_aion_event *event,
                          bool from_engine);
 

@@ -195,7 +195,9 @@ void pipeline_need_queries(struct iso_pipeline *pipeline)
     options.shards = pipeline->options.engine.shards;
     options.on_finding = report_finding;
     if (pipeline->options.counts_scans) {
-        queries_count_scans(&pipeline->queries);
+        pipeline->queries.scans = iso_allocate_zeroed(1, sizeof *pipeline->queries.scans);
+        pthread_mutex_init(&pipeline->queries.scans->adding, NULL);
+        iso_atoms_init(&pipeline->queries.scans->shapes);
         options.on_scan = note_scan;
     }
     know_columns(pipeline, &options);

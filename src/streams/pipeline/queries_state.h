@@ -30,7 +30,6 @@ struct queries {
 };
 
 void queries_release(struct queries *queries);
-void queries_count_scans(struct queries *queries);
 void queries_note_scan(struct queries *queries, struct iso_json_text table,
                        struct iso_json_text where, uint64_t rows);
 void scans_free(struct scans *scans);

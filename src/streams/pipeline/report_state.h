@@ -47,4 +47,3 @@ struct lost {
 
 void reports_init(struct reports *reports, uint32_t max_violations);
 void reports_release(struct reports *reports);
-void unlisted_release(struct unlisted *unlisted);

@@ -58,13 +58,6 @@ bool routes_have_statements(const struct routes *routes)
     return false;
 }
 
-void routes_set_traits(struct routes *routes, const struct iso_route_traits *traits)
-{
-    assert(routes->count);
-    routes->list[routes->count - 1].traits = *traits;
-    routes->has_caseless |= traits->caseless;
-}
-
 static void release_names(struct route_names *names)
 {
     for (uint32_t i = 0; i < names->count; i++)

@@ -39,8 +39,6 @@ bool routes_add(struct routes *routes, const char *topic, struct iso_decoder *de
  * and of statements that change tables, PREFIX. */
 bool routes_have_ends(const struct routes *routes);
 bool routes_have_statements(const struct routes *routes);
-void routes_set_traits(struct routes *routes,
-                       const struct iso_route_traits *traits); /* of the one added last */
 void routes_release(struct routes *routes);
 
 /* Number of the route of a topic: its own, or that of its longest prefix. ISO_NONE: there is

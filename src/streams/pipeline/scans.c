@@ -7,13 +7,6 @@
 #include "base/memory.h"
 #include "predicate/shape.h"
 
-void queries_count_scans(struct queries *queries)
-{
-    queries->scans = iso_allocate_zeroed(1, sizeof *queries->scans);
-    pthread_mutex_init(&queries->scans->adding, NULL);
-    iso_atoms_init(&queries->scans->shapes);
-}
-
 void scans_free(struct scans *scans)
 {
     if (!scans)

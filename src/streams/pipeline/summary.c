@@ -14,7 +14,7 @@ uint64_t iso_pipeline_certain(const struct iso_pipeline_stats *stats, enum iso_a
     return found > doubted ? found - doubted : 0;
 }
 
-uint64_t iso_pipeline_found(const struct iso_pipeline_stats *stats, uint64_t *doubtful)
+static uint64_t iso_pipeline_found(const struct iso_pipeline_stats *stats, uint64_t *doubtful)
 {
     uint64_t certain = 0;
     *doubtful = 0;
@@ -202,8 +202,8 @@ static enum iso_status outcome_of(const struct iso_pipeline *pipeline,
                                   const struct iso_accounting *accounting, bool allow_unjudged,
                                   const char **reason)
 {
-    uint64_t doubtful,
-        violations = pipeline_order_found(pipeline) + iso_pipeline_found(stats, &doubtful);
+    uint64_t doubtful, violations = (pipeline->options.seeks_order ? pipeline->order.found : 0) +
+                                    iso_pipeline_found(stats, &doubtful);
     *reason = violations ? NULL : reason_of(pipeline, stats, accounting, allow_unjudged);
     return violations ? ISO_VIOLATED : *reason ? ISO_UNDECIDED : ISO_OK;
 }
@@ -401,7 +401,7 @@ void iso_pipeline_summary(struct iso_pipeline *pipeline, const struct iso_accoun
     struct iso_reported_verdict head = {
         .level = iso_pipeline_level_name(pipeline),
         .versions_by_commit = pipeline->options.seeks_order,
-        .order = pipeline_order_outcome(pipeline),
+        .order = pipeline->options.seeks_order ? iso_outcome_name(pipeline->order.outcome) : NULL,
         .engine = "aion",
         .outcome = outcome == ISO_VIOLATED ? "violated"
                    : outcome == ISO_OK     ? "holds"

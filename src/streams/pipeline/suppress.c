@@ -88,13 +88,6 @@ bool pipeline_lacks_changes(struct iso_pipeline *pipeline, const struct iso_aion
     return lossy;
 }
 
-bool pipeline_is_left_to_stream(const struct iso_pipeline *pipeline,
-                                const struct iso_aion_event *event)
-{
-    return iso_pipeline_lacks_stream(pipeline) &&
-           (event->axiom == ISO_EXT || event->axiom == ISO_INT);
-}
-
 bool iso_pipeline_lacks_stream(const struct iso_pipeline *pipeline)
 {
     return !pipeline->join && pipeline->counted.of_stream;

@@ -95,10 +95,3 @@ void unlisted_archive(struct iso_archive *archive, struct unlisted *unlisted)
         iso_number_map_put(&unlisted->by_name,
                            name_of(unlisted->list[i].axiom, unlisted->list[i].name), i);
 }
-
-void unlisted_release(struct unlisted *unlisted)
-{
-    iso_atoms_release(&unlisted->atoms);
-    iso_free(unlisted->list);
-    iso_number_map_release(&unlisted->by_name);
-}

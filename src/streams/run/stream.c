@@ -1,9 +1,5 @@
 #include "run/stream.h"
 
-#include <assert.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "base/fault.h"
 #include "base/own.h"
 #include "base/team.h"
@@ -82,7 +78,9 @@ static void on_spelling(void *context, const struct iso_pipeline_spelling *spell
 static void on_idle(void *context, const struct iso_inputs_entry *input, bool idle)
 {
     struct run_stream *stream = context;
-    run_remarks_idle(&stream->remarks, input, idle);
+    if (!stream->remarks.muted)
+        cli_log("topic %s partition %" PRId32 " %s", input->topic, input->partition,
+                idle ? "is idle and no longer waited for" : "is waited for again");
 }
 
 static void on_timeless(void *context, const struct iso_inputs_entry *input)

@@ -61,7 +61,7 @@ struct watcher {
 /* NULL: nothing is remembered. */
 static struct run_durable *durable_of(struct watcher *watcher)
 {
-    return run_durable_is_open(&watcher->durable) ? &watcher->durable : NULL;
+    return watcher->durable.stream ? &watcher->durable : NULL;
 }
 
 /* ---- partitions ---- */
@@ -73,7 +73,7 @@ static void declare_partitions(struct watcher *watcher, uint64_t now, struct iso
     uint32_t count = iso_kafka_consumer_partitions(watcher->consumer, &partitions);
     for (; watcher->declared < count && error->status == ISO_OK; watcher->declared++) {
         const struct iso_kafka_partition *partition = &partitions[watcher->declared];
-        if (durable && run_durable_has_declared(durable, partition->input))
+        if (durable && iso_progress_position(&durable->progress, partition->input)->declared)
             continue;
         if (durable && run_durable_declare(durable, partition, now, error) != ISO_OK)
             return;
@@ -212,7 +212,7 @@ static enum iso_status feed_step(struct watcher *watcher, struct iso_error *erro
     take_batch(watcher, messages, count, time, error);
     align_partitions(watcher);
     flush_recording(watcher, now, error);
-    run_remarks_sum_up(&watcher->stream.remarks);
+    run_bad_records_sum_up(&watcher->stream.remarks.bad_records, cli_seconds(), false);
     /* Messages that came before the consumer failed have been judged. */
     if (polling.status != ISO_OK && error->status == ISO_OK)
         iso_error_set(error, polling.status, "%s", polling.text);
@@ -346,7 +346,8 @@ static enum iso_status go_on(struct watcher *watcher, struct iso_kafka_consumer_
 {
     struct run_durable *durable = &watcher->durable;
     if (run_durable_find_delivered(durable, error) != ISO_OK ||
-        run_durable_resume_recording(durable, error) != ISO_OK ||
+        run_recording_resume(&durable->stream->recording, durable->options.record, &durable->mark,
+                             error) != ISO_OK ||
         run_catch_up(durable, settings, watcher->stopped, error) != ISO_OK ||
         durable->catching_up || run_durable_resume(durable, error) != ISO_OK || durable->finished)
         return error->status;

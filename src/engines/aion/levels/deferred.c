@@ -8,7 +8,6 @@
 #include "base/heap.h"
 #include "base/memory.h"
 #include "base/number_map.h"
-#include "base/order.h"
 #include "base/sorted.h"
 #include "history/archive.h"
 #include "history/copy.h"

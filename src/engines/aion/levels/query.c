@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "aion/shard/shard_private.h"
-#include "base/sorted.h"
 
 /* ---- moments ---- */
 

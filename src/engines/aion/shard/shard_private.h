@@ -264,7 +264,6 @@ static inline bool aion_is_stale(const struct iso_aion_shard *shard,
 
 /* pending.c */
 /* Judges a stale pending verdict again, so that it says how its reads are now. */
-void aion_pending_refresh(struct iso_aion_shard *shard, uint32_t number);
 uint32_t aion_pending_new(struct iso_aion_shard *shard, uint32_t key, uint32_t transaction,
                           const struct aion_observed *observed);
 void aion_pending_add(struct iso_aion_shard *shard, uint32_t number,

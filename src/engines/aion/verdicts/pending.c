@@ -297,7 +297,7 @@ void aion_pending_excuse(struct iso_aion_shard *shard, uint32_t number,
     change_state(shard, subject, new, cause);
 }
 
-void aion_pending_refresh(struct iso_aion_shard *shard, uint32_t number)
+static void aion_pending_refresh(struct iso_aion_shard *shard, uint32_t number)
 {
     struct aion_key *key = &shard->keys.list[shard->pending.list[number].key];
     if (!aion_is_stale(shard, &shard->pending.list[number]) || shard->pending.list[number].waiting)

@@ -6,7 +6,6 @@
 #include "base/hash.h"
 #include "base/index.h"
 #include "base/memory.h"
-#include "history/history.h"
 
 struct clause {
     size_t first;

@@ -3,7 +3,6 @@
 
 #include <assert.h>
 #include <inttypes.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/fault.h"
@@ -96,15 +95,10 @@ void run_durable_close(struct run_durable *durable)
     iso_progress_release(&durable->progress);
     iso_text_release(&durable->record);
     iso_text_release(&durable->configuration);
-    run_recording_mark_release(&durable->mark);
+    iso_text_release(&durable->mark.dead_letter_name);
     if (durable->stream)
         durable->stream->output.emitted = NULL;
     *durable = (struct run_durable){0};
-}
-
-bool run_durable_is_open(const struct run_durable *durable)
-{
-    return durable->stream;
 }
 
 /* ---- records ---- */
@@ -147,11 +141,6 @@ static enum iso_status report_memory(struct run_durable *durable, bool anew,
         iso_pipeline_memory(durable->stream->pipeline, limit, in_use, anew);
     ISO_FAULT(iso_fault_point("after-memory"));
     return error->status;
-}
-
-bool run_durable_has_declared(struct run_durable *durable, uint32_t input)
-{
-    return iso_progress_position(&durable->progress, input)->declared;
 }
 
 enum iso_status run_durable_declare(struct run_durable *durable,
@@ -305,12 +294,6 @@ enum iso_status run_durable_find_delivered(struct run_durable *durable, struct i
         return error->status;
     return run_delivery_resume(&durable->delivery, &durable->stream->output, delivered,
                                durable->progress.position, error);
-}
-
-enum iso_status run_durable_resume_recording(struct run_durable *durable, struct iso_error *error)
-{
-    return run_recording_resume(&durable->stream->recording, durable->options.record,
-                                &durable->mark, error);
 }
 
 struct iso_kafka_position *run_durable_positions(const struct run_durable *durable, uint32_t *count)

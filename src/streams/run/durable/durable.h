@@ -68,7 +68,6 @@ enum iso_status run_durable_open(struct run_durable *durable, struct run_stream 
                                  const struct run_durable_options *options,
                                  struct iso_error *error);
 void run_durable_close(struct run_durable *durable);
-bool run_durable_is_open(const struct run_durable *durable);
 
 /* A new state: with the partitions as they were found, so that a restart begins where this run
  * does. */
@@ -80,9 +79,6 @@ enum iso_status run_durable_begin(struct run_durable *durable,
 
 /* Where the output really ended when the last run did, and whether its input did. */
 enum iso_status run_durable_find_delivered(struct run_durable *durable, struct iso_error *error);
-
-/* Opens what is written beside the verdicts, as it was at the snapshot. */
-enum iso_status run_durable_resume_recording(struct run_durable *durable, struct iso_error *error);
 
 /* Where to go on reading, by the inputs that are known; the caller frees the list. */
 struct iso_kafka_position *run_durable_positions(const struct run_durable *durable,
@@ -114,8 +110,6 @@ enum iso_status run_durable_append_number(struct run_durable *durable,
 /* Messages that a restart would have to read again. */
 void run_durable_count(struct run_durable *durable, const struct iso_message *messages,
                        uint32_t count);
-
-bool run_durable_has_declared(struct run_durable *durable, uint32_t input);
 
 /* A partition is going to be declared; a batch is going to be fed (none: only time passes); the end
  * is. */

@@ -104,11 +104,6 @@ void run_recording_mark_archive(struct iso_archive *archive, struct run_recordin
                     name->capacity);
 }
 
-void run_recording_mark_release(struct run_recording_mark *mark)
-{
-    iso_text_release(&mark->dead_letter_name);
-}
-
 enum iso_status run_recording_settle(struct run_recording *recording,
                                      struct run_recording_mark *mark, struct iso_error *error)
 {

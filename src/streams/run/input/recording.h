@@ -48,7 +48,6 @@ struct run_recording_mark {
 };
 
 void run_recording_mark_archive(struct iso_archive *archive, struct run_recording_mark *mark);
-void run_recording_mark_release(struct run_recording_mark *mark);
 
 /* Before a snapshot: how far they are, to go into it. In its child: to the device. */
 enum iso_status run_recording_settle(struct run_recording *recording,

@@ -4,8 +4,6 @@
 #include <stdarg.h>
 #include <stdio.h>
 
-#include "cli/command.h"
-
 /* REPORTED_MS: for how long what is over is reported; STRETCH_MS: over which speed is measured;
  * LEAST, WORK_S: messages, and seconds of work in them, below which it is not behind; SILENT_S: of
  * clients, while the database is written to. */

@@ -48,11 +48,6 @@ void run_remarks_doubtful(struct run_remarks *remarks, struct run_recording *rec
     keep_record(remarks, recording, message, location);
 }
 
-void run_remarks_sum_up(struct run_remarks *remarks)
-{
-    run_bad_records_sum_up(&remarks->bad_records, cli_seconds(), false);
-}
-
 void run_remarks_conclude(struct run_remarks *remarks, const struct run_recording *recording)
 {
     run_bad_records_sum_up(&remarks->bad_records, cli_seconds(), true);
@@ -100,13 +95,6 @@ void run_remarks_spelling(struct run_remarks *remarks, const struct iso_pipeline
 {
     if (!remarks->muted)
         run_log_spelling(spelling);
-}
-
-void run_remarks_idle(struct run_remarks *remarks, const struct iso_inputs_entry *input, bool idle)
-{
-    if (!remarks->muted)
-        cli_log("topic %s partition %" PRId32 " %s", input->topic, input->partition,
-                idle ? "is idle and no longer waited for" : "is waited for again");
 }
 
 void run_remarks_timeless(struct run_remarks *remarks, const struct iso_inputs_entry *input)

@@ -34,15 +34,11 @@ void run_remarks_table(struct run_remarks *remarks, const char *location, const 
                        size_t length, enum iso_table_news news, const char *reason);
 void run_remarks_spelling(struct run_remarks *remarks,
                           const struct iso_pipeline_spelling *spelling);
-void run_remarks_idle(struct run_remarks *remarks, const struct iso_inputs_entry *input, bool idle);
 void run_remarks_timeless(struct run_remarks *remarks, const struct iso_inputs_entry *input);
 void run_remarks_far_ahead(struct run_remarks *remarks, const struct iso_inputs_entry *input,
                            uint64_t offset, uint64_t timestamp, uint64_t watermark);
 void run_remarks_closed_early(struct run_remarks *remarks, uint64_t memory, uint64_t timestamp);
 void run_remarks_given_up(struct run_remarks *remarks, uint64_t memory, uint64_t transactions);
-
-/* Those of bad records that were only counted, if it is time. */
-void run_remarks_sum_up(struct run_remarks *remarks);
 
 /* The last words: those, and how many bad records --dead-letter did not take. */
 void run_remarks_conclude(struct run_remarks *remarks, const struct run_recording *recording);

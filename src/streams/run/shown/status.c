@@ -7,10 +7,8 @@
 
 #include "cli/log.h"
 #include "cli/system.h"
-#include "run/input/left_out.h"
 #include "base/memory.h"
 #include "explain/brief.h"
-#include "iso/version.h"
 
 enum { PUBLISH_MS = 250 };
 
