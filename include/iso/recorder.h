@@ -183,6 +183,8 @@ ISO_API void iso_recorder_snapshot(struct iso_recorder_session *session, const c
 /* The level at which it ran, in SQL's words; at any time before its end. When its COMMIT was sent,
  * and answered, by the clock of iso_recorder_statement_during. */
 ISO_API void iso_recorder_level(struct iso_recorder_session *session, const char *level);
+/* Which test it belongs to; at any time before its end, the last one counts. For people. */
+ISO_API void iso_recorder_test(struct iso_recorder_session *session, const char *test);
 ISO_API void iso_recorder_commit_during(struct iso_recorder_session *session, uint64_t sent,
                                         uint64_t answered);
 
@@ -203,6 +205,9 @@ ISO_API void iso_recorder_statement_lock(struct iso_recorder_session *session);
  * one clock of all sessions. `own`: it may have read what the transaction itself wrote. */
 ISO_API void iso_recorder_statement_during(struct iso_recorder_session *session, uint64_t sent,
                                            uint64_t answered, bool own);
+/* The text of the statement that the next operation is of, and those behind it, until the next one
+ * has another. For people. */
+ISO_API void iso_recorder_statement_text(struct iso_recorder_session *session, const char *sql);
 /* at the transaction's own again */
 ISO_API void iso_recorder_statement(struct iso_recorder_session *session);
 

@@ -247,6 +247,47 @@ enum iso_status app_explain(struct app *app, const struct app_explanation *expla
     return status;
 }
 
+static void log_argument(const struct iso_argument *argument)
+{
+    const struct iso_history *history = argument->facts->history;
+    struct iso_text text = {0};
+    cli_log("  %s", iso_argument_text(argument, argument->title));
+    for (uint32_t i = 0; i < argument->party_count; i++) {
+        text.used = 0;
+        iso_argument_put_tid(argument, i, &text);
+        iso_argument_put_statements(argument, i, ": ", &text);
+        if (history->told)
+            cli_log("    %.*s", (int)text.used, text.bytes);
+    }
+    iso_text_release(&text);
+}
+
+void app_explain_briefly(struct app *app, struct iso_history *history,
+                         void (*print)(struct iso_output *output, const void *verdict),
+                         const void *verdict, uint32_t most)
+{
+    struct iso_output output;
+    struct iso_text text = {0};
+    struct iso_claims claims;
+    struct iso_facts facts;
+    iso_output_to_text(&output, &text);
+    print(&output, verdict);
+    iso_output_close(&output, &app->error);
+    memset(iso_text_reserve(&text, ISO_JSON_PADDING), 0, ISO_JSON_PADDING);
+    iso_claims_init(&claims, history);
+    iso_claims_read(&claims, text.bytes, text.used, "the verdict", &app->error);
+    iso_facts_init(&facts, &claims);
+    for (uint32_t i = 0; i < claims.count && i < most && app->error.status == ISO_OK; i++) {
+        struct iso_argument argument;
+        iso_argument_init(&argument, &facts, &claims.list[i], ISO_WALL_COUNTER);
+        log_argument(&argument);
+        iso_argument_release(&argument);
+    }
+    iso_facts_release(&facts);
+    iso_claims_release(&claims);
+    iso_text_release(&text);
+}
+
 enum iso_status app_explain_printed(struct app *app, const struct app_explanation *explanation,
                                     struct iso_history *history,
                                     void (*print)(struct iso_output *output, const void *verdict),

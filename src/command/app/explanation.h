@@ -59,6 +59,12 @@ enum iso_status app_explain(struct app *app, const struct app_explanation *expla
                             struct iso_history *history, enum iso_wall of_source, const char *name,
                             struct iso_text *verdict);
 
+/* Logs what was found, at most so many: each in a line, and behind it who took part in it, and the
+ * statements of each. */
+void app_explain_briefly(struct app *app, struct iso_history *history,
+                         void (*print)(struct iso_output *output, const void *verdict),
+                         const void *verdict, uint32_t most);
+
 /* As app_explain, of the verdict that `print` prints as JSON, straight from an engine. */
 enum iso_status app_explain_printed(struct app *app, const struct app_explanation *explanation,
                                     struct iso_history *history,

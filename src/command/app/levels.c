@@ -3,11 +3,12 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "base/memory.h"
 #include "history/copy.h"
 #include "judge/judge.h"
 #include "report/report.h"
 
-enum { ORDER_SECONDS = 60 };
+enum { ORDER_SECONDS = 60, VIOLATIONS_SHOWN = 5 };
 /* How long a server may take to write down what others see already (synchronous_commit = off). */
 static const uint64_t unwritten = 1000000000;
 
@@ -122,8 +123,48 @@ static void take_outcome(struct levels *levels, const struct part *part)
         levels->reason = "no-start-timestamp";
 }
 
-static void show(struct app *app, const struct levels *levels, struct part *part)
+/* "x.html", and "x-2.html" from the second level on that has violations; to be freed. */
+static char *numbered(const char *path, uint32_t number)
 {
+    const char *name = strrchr(path, '/'), *dot = strrchr(name ? name : path, '.');
+    size_t length = dot ? (size_t)(dot - path) : strlen(path);
+    struct iso_text text = {0};
+    iso_text_put_bytes(&text, path, length);
+    if (number > 1 && strcmp(path + strlen(path) - 1, "-") != 0)
+        iso_text_format(&text, "-%u", number);
+    iso_text_put(&text, path + length);
+    *iso_text_reserve(&text, 1) = 0;
+    return text.bytes;
+}
+
+/* Files are those of levels with violations; where there is none, of the first level. */
+static void explain(struct app *app, struct levels *levels, struct iso_history *history,
+                    void (*print)(struct iso_output *, const void *), const void *what,
+                    bool is_violated)
+{
+    struct app_explanation own = *levels->explanation;
+    const char **files[] = {&own.html, &own.svg, &own.dot};
+    uint32_t count = own.reports.count;
+    char **paths = iso_allocate_zeroed(count + 3, sizeof *paths);
+    bool has_files = is_violated || !levels->has_page;
+    levels->pages += is_violated;
+    levels->has_page = true;
+    for (uint32_t i = 0; i < 3; i++)
+        *files[i] =
+            *files[i] && has_files ? (paths[count + i] = numbered(*files[i], levels->pages)) : NULL;
+    for (uint32_t i = 0; i < count; i++)
+        paths[i] = numbered(own.reports.items[i], levels->pages);
+    own.reports.items = (const char **)paths;
+    own.reports.count = has_files ? count : 0;
+    app_explain_printed(app, &own, history, print, what);
+    for (uint32_t i = 0; i < count + 3; i++)
+        iso_free(paths[i]);
+    iso_free(paths);
+}
+
+static void show(struct app *app, struct levels *levels, struct part *part)
+{
+    const struct iso_history_told told = {&levels->base->records, suite_records_put_statements};
     const struct iso_judgement *judgement = &part->judgement;
     struct iso_polygraph_report report = {.history = part->kept.history,
                                           .result = &judgement->result,
@@ -134,7 +175,12 @@ static void show(struct app *app, const struct levels *levels, struct part *part
     const void *what = is_of_order ? (const void *)&report : &judgement->verdict;
     if (levels->json)
         print(&app->out, what);
-    app_explain_printed(app, levels->explanation, part->kept.history, print, what);
+    bool is_violated = judgement->outcome == ISO_IS_VIOLATED;
+    part->kept.history->told = &told;
+    if (is_violated && !levels->quiet)
+        app_explain_briefly(app, part->kept.history, print, what, VIOLATIONS_SHOWN);
+    explain(app, levels, part->kept.history, print, what, is_violated);
+    part->kept.history->told = NULL;
 }
 
 /* One whose place nobody knows may stand anywhere between the others. */

@@ -22,6 +22,9 @@ struct levels {
     const struct app_explanation *explanation;
     int asked, required; /* --level, --fail-level; below 0: not given */
     bool json, quiet, allow_unjudged;
+    uint32_t
+        pages; /* so far, of files that were asked for: each level with violations has its own */
+    bool has_page;
     /* what is found */
     bool is_violated;
     const char *reason;        /* of undecided; NULL: of none */

@@ -26,7 +26,7 @@ struct suite_command_line {
     int level, fail_level;
     uint64_t at_least; /* a share of the reads: parts of 2^32 */
     bool starts;
-    bool json, quiet, allow_unjudged;
+    bool json, quiet, allow_unjudged, shows_values;
     struct app_explanation explanation;
 };
 
@@ -60,6 +60,8 @@ static const struct cli_option options[] = {
         "status-file", "FILE", PLACE(status_file),
         "Write the verdict's own status there: \"1 violated\", \"3 undecided: row-sets\".\n"
         "The exit status is the command's where that is not 0."),
+    CLI_ROW_FLAG("show-values", PLACE(shows_values),
+                 "Records and reports have statements with their values; without it these are ?."),
     CLI_ROW_TEXT("keep", "DIR", PLACE(keep),
                  "Keep the capture of records and changes in this folder, and say how it is\n"
                  "judged again."),
@@ -237,6 +239,8 @@ static enum iso_status judge_all(struct app *app, const struct suite_command_lin
         if (!levels.reason && !line->allow_unjudged &&
             (base->late || base->failure || !base->tables))
             levels.reason = base->is_left_out ? NULL : "database-not-judged";
+        all->pages = levels.pages;
+        all->has_page = levels.has_page;
         all->judged = levels.judged;
         all->unjudged = levels.unjudged + base->late;
         all->is_violated |= levels.is_violated;
@@ -312,7 +316,7 @@ static enum iso_status run_command(struct app *app, const struct suite_command_l
                             .allow_unjudged = line->allow_unjudged};
     enum iso_status status = make_folder(line, &folder, &app->error);
     struct suite_options suite = {url, (char *const *)arguments, folder.bytes,
-                                  line->pattern ? line->pattern : "*"};
+                                  line->pattern ? line->pattern : "*", line->shows_values};
     if (status == ISO_OK)
         status = suite_run(&suite, result, &app->error);
     if (status == ISO_OK)

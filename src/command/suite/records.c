@@ -6,6 +6,8 @@
 
 #include "base/memory.h"
 
+enum { TEST_MOST = 4096 };
+
 const char *const suite_level_names[SUITE_LEVELS] = {"READ COMMITTED", "REPEATABLE READ",
                                                      "SERIALIZABLE"};
 
@@ -13,15 +15,18 @@ void suite_records_release(struct suite_records *records)
 {
     iso_json_release(&records->json);
     iso_text_release(&records->name);
+    iso_text_release(&records->test);
+    iso_text_release(&records->texts);
+    iso_number_map_release(&records->by_text);
     iso_number_map_release(&records->by_tid);
     suite_snapshots_release(&records->snapshots);
-    ISO_FREE_ALL(records->list, records->reads);
+    ISO_FREE_ALL(records->list, records->reads, records->statements);
 }
 
 /* ---- a line ---- */
 
 struct operation {
-    struct iso_json_text kind, name;
+    struct iso_json_text kind, name, sql;
     bool is_query, is_own;
     uint64_t sent, answered;
 };
@@ -48,6 +53,8 @@ static struct operation take_operation(struct iso_json *json)
             operation.sent = take_number(json);
         else if (iso_json_is(&member, "answered"))
             operation.answered = take_number(json);
+        else if (iso_json_is(&member, "sql"))
+            iso_json_string(json, &operation.sql);
         else if (iso_json_is(&member, "own"))
             iso_json_boolean(json, &operation.is_own);
         else
@@ -71,6 +78,33 @@ static uint64_t hash_of(const struct operation *operation)
 static bool is_read(const struct operation *operation)
 {
     return iso_json_is(&operation->kind, "r") || iso_json_is(&operation->kind, "q");
+}
+
+/* The text that the operation has, or the one that the statement before it had, if it is its. */
+static uint32_t text_of(struct suite_records *records, const struct operation *operation)
+{
+    if (operation->sql.length) {
+        uint64_t hash = iso_hash_text(operation->sql.at, operation->sql.length);
+        records->text = iso_number_map_get(&records->by_text, hash);
+        if (records->text == ISO_NUMBER_NONE) {
+            records->text = (uint32_t)records->texts.used;
+            iso_number_map_put(&records->by_text, hash, records->text);
+            iso_text_put_bytes(&records->texts, operation->sql.at, operation->sql.length);
+            iso_text_put_bytes(&records->texts, "", 1);
+        }
+    } else if (operation->sent != records->sent) {
+        records->text = ISO_NUMBER_NONE;
+    }
+    records->sent = operation->sent;
+    return records->text;
+}
+
+static void note_statement(struct suite_records *records, const struct operation *operation)
+{
+    uint32_t text = text_of(records, operation);
+    if (text != ISO_NUMBER_NONE)
+        ISO_PUSH(records->statements, records->statement_count, records->statement_capacity,
+                 ((struct suite_statement){hash_of(operation), text}));
 }
 
 static void note_read(struct suite_records *records, const struct operation *operation)
@@ -178,13 +212,13 @@ static bool put_operation(struct suite_records *records, struct suite_tables *ta
     }
     iso_text_put(put, put->used && put->bytes[put->used - 1] == '[' ? "" : ",");
     put_labelled(put, from, end, &meant, table);
-    if (!reads)
-        return true;
     struct meant named = find_meant(plain.at, plain.at + plain.length);
     records->name.used = 0;
     put_labelled(&records->name, plain.at, plain.at + plain.length, &named, table);
     operation->name = (struct iso_json_text){records->name.bytes, records->name.used};
-    note_read(records, operation);
+    note_statement(records, operation);
+    if (reads)
+        note_read(records, operation);
     return true;
 }
 
@@ -225,6 +259,39 @@ static bool is_left_out(const struct iso_json_text *member)
            iso_json_is(member, "status");
 }
 
+/* The record ends with ,"test":"NAME","status":"committed"}. */
+static void find_test(struct suite_records *records)
+{
+    static const char member[] = ",\"test\":", behind[] = ",\"status\":\"";
+    const char *end = memrchr(records->line, ',', records->length), *at = end;
+    struct iso_json *json = &records->json;
+    struct iso_json_text text;
+    records->test.used = 0;
+    if (!end || strncmp(end, behind, sizeof behind - 1) != 0)
+        return;
+    while (--at > records->line && end - at < TEST_MOST)
+        if (!strncmp(at, member, sizeof member - 1))
+            break;
+    if (strncmp(at, member, sizeof member - 1) != 0)
+        return;
+    iso_json_start(json, at + sizeof member - 1,
+                   records->length - (size_t)(at - records->line) - (sizeof member - 1));
+    if (iso_json_string(json, &text) && json->at == end)
+        iso_text_put_bytes(&records->test, text.at, text.length);
+}
+
+/* With the test behind it. */
+static uint64_t put_id(struct suite_records *records, const struct iso_json_text *id,
+                       struct iso_text *put)
+{
+    records->name.used = 0;
+    iso_text_put_bytes(&records->name, id->at, id->length);
+    iso_text_put(&records->name, records->test.used ? " " : "");
+    iso_text_put_bytes(&records->name, records->test.bytes, records->test.used);
+    iso_text_put_string(put, records->name.bytes, records->name.used);
+    return iso_hash_text(records->name.bytes, records->name.used);
+}
+
 static void take_members(struct suite_records *records, struct suite_tables *tables,
                          struct suite_record *record, uint64_t *tid, struct iso_text *put)
 {
@@ -240,9 +307,11 @@ static void take_members(struct suite_records *records, struct suite_tables *tab
                 iso_text_put(put, ",\"writes\":\"cdc\"");
             continue;
         }
-        if (iso_json_is(&member, "tid") && iso_json_string(json, &text))
-            *tid = iso_hash_text(text.at, text.length);
-        else if (iso_json_is(&member, "level"))
+        if (iso_json_is(&member, "tid") && iso_json_string(json, &text)) {
+            *tid = put_id(records, &text, put);
+            continue;
+        }
+        if (iso_json_is(&member, "level"))
             take_level(json, record);
         else if (iso_json_is(&member, "sent"))
             record->sent = take_number(json);
@@ -268,11 +337,14 @@ void suite_records_take(struct suite_records *records, struct suite_tables *tabl
 {
     uint64_t tid = 0;
     struct suite_record record = {.first = records->read_count,
+                                  .first_statement = records->statement_count,
                                   .has_rolled_back =
                                       ends_with(line, length, ",\"status\":\"aborted\"}")};
-    iso_json_start(&records->json, line, length);
     records->line = line;
     records->length = length;
+    records->text = ISO_NUMBER_NONE;
+    find_test(records);
+    iso_json_start(&records->json, line, length);
     put->used = 0;
     iso_text_put(put, "{");
     if (iso_json_enter_object(&records->json))
@@ -282,9 +354,11 @@ void suite_records_take(struct suite_records *records, struct suite_tables *tabl
         put->used = 0;
         iso_text_put_bytes(put, line, length);
         records->read_count = record.first;
+        records->statement_count = record.first_statement;
         return;
     }
     record.count = records->read_count - record.first;
+    record.statement_count = records->statement_count - record.first_statement;
     iso_number_map_put(&records->by_tid, tid, records->count);
     ISO_GROW(records->list, records->count, records->capacity);
     records->list[records->count++] = record;
@@ -320,6 +394,40 @@ static uint64_t key_of(const struct iso_history *history, uint32_t operation)
     const char *key = iso_atom_text(
         &history->atoms, history->keys.atom[history->ops.key[operation]], buffer, &length);
     return iso_hash_text(key, length);
+}
+
+/* ---- statements ---- */
+
+/* Of the key of a row's cell, "public.a/1#v", that of the row, and of the queries of its table. */
+static void hash_row(const char *key, size_t length, uint64_t *row, uint64_t *query)
+{
+    const char *slash = memchr(key, '/', length), *cell = memchr(key, '#', length);
+    struct iso_text header = {0};
+    *row = iso_hash_text(key, cell && slash ? (size_t)(cell - key) : length);
+    iso_text_put_bytes(&header, key, slash ? (size_t)(slash - key) : length);
+    iso_text_put(&header, slash ? "#" : "");
+    *query = iso_hash_text(header.bytes, header.used);
+    iso_text_release(&header);
+}
+
+void suite_records_put_statements(const void *context, const struct iso_history *history,
+                                  uint32_t transaction, uint32_t key, struct iso_text *text)
+{
+    const struct suite_records *records = context;
+    const struct suite_record *record = suite_records_find(records, history, transaction);
+    char buffer[ISO_ATOM_TEXT_MAX];
+    size_t length;
+    uint64_t row, query;
+    const char *name = iso_atom_text(&history->atoms, history->keys.atom[key], buffer, &length);
+    uint32_t last = ISO_NUMBER_NONE;
+    hash_row(name, length, &row, &query);
+    for (uint32_t i = 0; record && i < record->statement_count; i++) {
+        const struct suite_statement *statement = &records->statements[record->first_statement + i];
+        if ((statement->key != row && statement->key != query) || statement->text == last)
+            continue;
+        last = statement->text;
+        iso_text_format(text, "%s%s", text->used ? "; " : "", records->texts.bytes + last);
+    }
 }
 
 /* The operation behind the row or query that begins with this one. */

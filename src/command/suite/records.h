@@ -8,7 +8,10 @@
  * of the table that this surely was while the statement ran. Where none was, the operation is left
  * out, and what the transaction wrote is the stream's to say.
  *
- * Memory: 24 bytes an operation. Threads: one at a time.
+ * The test that a transaction belongs to becomes a part of its id, so that whatever names it says
+ * so: "run-17/0/3.4 tests/test_cart.py::test_total".
+ *
+ * Memory: 40 bytes an operation. Threads: one at a time.
  */
 #pragma once
 
@@ -30,6 +33,7 @@ extern const char *const suite_level_names[SUITE_LEVELS];
 struct suite_record {
     uint64_t sent, answered; /* its COMMIT, by nanoseconds; 0: not known */
     uint32_t first, count;   /* of `reads` */
+    uint32_t first_statement, statement_count;
     enum suite_level level;
     bool is_known, has_rolled_back; /* is_known: its level */
 };
@@ -40,16 +44,27 @@ struct suite_read {
     uint64_t sent, answered;
 };
 
+/* The statement that meant a row, or was a query of a table. */
+struct suite_statement {
+    uint64_t key; /* as a read's */
+    uint32_t text;
+};
+
 struct suite_records {
     struct iso_json json;
     struct iso_number_map by_tid; /* hashes */
-    uint32_t count, capacity, read_count, read_capacity;
+    uint32_t count, capacity, read_count, read_capacity, statement_count, statement_capacity;
     struct suite_record *list;
     struct suite_read *reads;
+    struct suite_statement *statements;
+    struct iso_number_map by_text;
+    struct iso_text texts; /* of statements, each once, with a zero byte behind it */
     struct suite_snapshots snapshots;
     const char *line; /* at hand */
     size_t length;
-    struct iso_text name;
+    uint32_t text; /* of the statement at hand */
+    uint64_t sent; /* the same */
+    struct iso_text name, test;
     uint64_t left_out; /* reads of tables that nobody is sure of */
 };
 
@@ -65,6 +80,10 @@ const struct suite_record *suite_records_find(const struct suite_records *record
                                               uint32_t transaction);
 /* When its last answer came; 0: that is not known. */
 uint64_t suite_records_end(const struct suite_records *records, const struct suite_record *record);
+
+/* As struct iso_history_told has it; `context`: these records. */
+void suite_records_put_statements(const void *context, const struct iso_history *history,
+                                  uint32_t transaction, uint32_t key, struct iso_text *text);
 
 /* When the messages of a finished history went, as far as is known: `history->messages`. */
 void suite_records_tell(const struct suite_records *records, struct iso_history *history,

@@ -279,6 +279,7 @@ static enum iso_status open_gate(struct suite *suite, struct iso_error *error)
     suite->has_gate = true;
     suite->gate.shared.host = (struct observe_host){admit, yield, look, suite};
     suite->gate.shared.tells_moments = true;
+    suite->gate.shared.shows_values = suite->options->shows_values;
     return gate_open(&suite->gate,
                      &(struct gate_settings){.bind = "127.0.0.1:0",
                                              .server = suite->server.bytes,

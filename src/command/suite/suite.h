@@ -21,6 +21,7 @@ struct suite_options {
     char *const *arguments; /* of the command, NULL after the last */
     const char *folder;     /* where captures go, and what is needed meanwhile; it exists */
     const char *pattern;    /* of databases, as fnmatch has them */
+    bool shows_values;      /* in the texts of statements */
 };
 
 struct suite_result {

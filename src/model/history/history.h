@@ -22,6 +22,7 @@
 #include "base/atom.h"
 #include "base/error.h"
 #include "base/numbers.h"
+#include "base/text.h"
 
 /* The column `kind`: one of these ... */
 enum iso_operation_kind { ISO_READ, ISO_WRITE, ISO_DELETE, ISO_APPEND, ISO_READ_LIST };
@@ -241,6 +242,14 @@ struct iso_history_messages {
     uint64_t *commit_sent, *commit_answered; /* by transaction */
 };
 
+struct iso_history;
+/* Who knows which statements of a transaction meant a key, or a cell's row: adds their texts. */
+struct iso_history_told {
+    const void *context;
+    void (*put)(const void *context, const struct iso_history *history, uint32_t transaction,
+                uint32_t key, struct iso_text *text);
+};
+
 struct iso_history {
     struct iso_atoms atoms;
     struct iso_history_txns txns;
@@ -258,6 +267,7 @@ struct iso_history {
     struct iso_history_totals totals;
     struct iso_history_streamed streamed;
     const struct iso_history_messages *messages; /* finished: who knows of them has them; or NULL */
+    const struct iso_history_told *told;         /* the same */
     bool whole_rows; /* values are whole rows as JSON: those of unequal columns say nothing of each
                         other */
     bool finished;

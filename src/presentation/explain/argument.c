@@ -1,3 +1,4 @@
+#define _GNU_SOURCE
 #include "explain/argument_private.h"
 
 #include <assert.h>
@@ -354,6 +355,48 @@ static void argue_difference(struct iso_argument *argument)
     iso_text_release(&text);
 }
 
+/* ---- statements ---- */
+
+static void put_statement(const struct iso_argument *argument, uint32_t index, uint32_t key,
+                          const char *before, struct iso_text *text)
+{
+    const struct iso_history_told *told = argument->facts->history->told;
+    uint32_t transaction = argument->parties[index].transaction;
+    struct iso_text statement = {0};
+    if (told && key != ISO_NONE && transaction != ISO_NONE)
+        told->put(told->context, argument->facts->history, transaction, key, &statement);
+    if (statement.used &&
+        (!text->used || !memmem(text->bytes, text->used, statement.bytes, statement.used)))
+        iso_text_format(text, "%s%.*s", before, (int)statement.used, statement.bytes);
+    iso_text_release(&statement);
+}
+
+void iso_argument_put_statements(const struct iso_argument *argument, uint32_t index,
+                                 const char *before, struct iso_text *text)
+{
+    const struct iso_claim *claim = argument->claim;
+    const struct iso_claim_edge *edges = argument->facts->claims->edges + claim->first_edge;
+    put_statement(argument, index, claim->key, before, text);
+    for (uint32_t i = 0; i < claim->edge_count; i++)
+        put_statement(argument, index, edges[i].key, before, text);
+}
+
+static void argue_statements(struct iso_argument *argument)
+{
+    for (uint32_t i = 0; i < argument->party_count; i++) {
+        struct iso_text text = {0};
+        iso_argument_put_statements(argument, i, "\n", &text);
+        *iso_text_reserve(&text, 1) = 0;
+        for (char *at = text.used ? text.bytes + 1 : NULL, *end; at; at = end) {
+            end = strchr(at, '\n');
+            if (end)
+                *end++ = 0;
+            argue_step(argument, "%P ran: %s", &argument->parties[i], at);
+        }
+        iso_text_release(&text);
+    }
+}
+
 void iso_argument_init(struct iso_argument *argument, const struct iso_facts *facts,
                        const struct iso_claim *claim, enum iso_wall wall)
 {
@@ -366,6 +409,7 @@ void iso_argument_init(struct iso_argument *argument, const struct iso_facts *fa
     argue_title(argument, "%s", claim->wrong->name);
     ways[claim->wrong->argument](argument);
     argue_difference(argument);
+    argue_statements(argument);
     if (!argument->step_count)
         argue_step(argument, ISO_CLAIMS_NO_MORE);
     if (claim->doubt)

@@ -108,6 +108,10 @@ void iso_argument_put_transaction(const struct iso_argument *argument, struct is
 void iso_argument_put_tid(const struct iso_argument *argument, uint32_t index,
                           struct iso_text *text);
 
+/* Statements of a party that meant what it is about, where their texts are known: `before` each. */
+void iso_argument_put_statements(const struct iso_argument *argument, uint32_t index,
+                                 const char *before, struct iso_text *text);
+
 /* A timestamp, as a wall-clock time where that was asked for. */
 void iso_argument_put_stamp(const struct iso_argument *argument, uint64_t timestamp,
                             struct iso_text *text);

@@ -8,7 +8,7 @@ void observed_text_release(struct text *text)
         return;
     plan_release(text->plan);
     constants_release(&text->constants);
-    ISO_FREE_ALL(text->types, text->fields.list, text);
+    ISO_FREE_ALL(text->test, text->types, text->fields.list, text);
 }
 
 struct text *observed_text_new(struct observed *observed, const char *sql)
@@ -16,6 +16,7 @@ struct text *observed_text_new(struct observed *observed, const char *sql)
     struct text *text = iso_allocate_zeroed(1, sizeof *text);
     text->references = 1;
     text->epoch = observed->doubt.epoch;
+    text->test = observed->world->shared->tells_moments ? told_test(sql) : NULL;
     text->plan = observe_plan(observed->world, sql, strlen(sql), observed->settings.backslashes,
                               &text->constants, &text->shape);
     return text;

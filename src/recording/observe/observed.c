@@ -64,8 +64,9 @@ void observed_free(struct observed *observed)
     observed_forget_savepoints(observed, 0);
     observed_text_release(observed->running.text);
     reading_release(&observed->running.reading);
-    ISO_FREE_ALL(observed->running.fields.list, observed->pending.entries, observed->named.prepared,
-                 observed->named.portals, observed->savepoints.list);
+    ISO_FREE_ALL(observed->settings.application, observed->running.fields.list,
+                 observed->pending.entries, observed->named.prepared, observed->named.portals,
+                 observed->savepoints.list);
     iso_text_release(&observed->question.failure);
     iso_recorder_session_free(observed->session);
     observe_database_release(observed->world->shared, observed->database);

@@ -31,6 +31,7 @@ struct text {
     bool is_described;
     uint64_t epoch, described; /* the session's, when it was looked at, and when it was described */
     bool is_misread;           /* by the server, with settings that were not known then */
+    char *test;                /* that a comment in it names; NULL: none does */
 };
 
 struct prepared {
@@ -99,6 +100,7 @@ struct transaction {
     enum transaction_state state;
     bool has_failed, takes_default, position_asked, saw_snapshot, may_write, xid_known;
     bool sets;                      /* settings, or may have */
+    bool is_named;                  /* by a comment: which test it belongs to */
     bool has_position, writes_more; /* than the record lists */
     bool is_left_out; /* its snapshot may be an older one, or where it begins is not known */
     enum isolation isolation;
@@ -147,6 +149,7 @@ struct settings {
     bool reads_only; /* by default: what is asked outside of a transaction might wait for a safe
                         snapshot (DEFERRABLE) */
     bool backslashes, is_standby;
+    char *application; /* its name; NULL: it has none */
 };
 
 /* Events in the session that may have changed the meaning of names and values (statement.c). */
@@ -279,6 +282,13 @@ void observed_fail_statement(struct observed *observed);
 void observed_tell_moment(struct observed *observed);
 /* Something opaque ran: it may have written, set, made and changed whatever it liked. */
 void observed_may_do_anything(struct observed *observed);
+
+/* told.c: what people are told of a record. */
+/* The test that a comment in a statement names, to be freed; NULL: none. */
+char *told_test(const char *sql);
+void observed_name_application(struct observed *observed, const char *name);
+/* The statement that runs: its text, and the test that it or the session belongs to. */
+void observed_tell_statement(struct observed *observed);
 
 /* question.c. `before` gets what is to be asked before the client's message with this text (NULL:
  * none). */

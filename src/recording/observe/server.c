@@ -254,6 +254,8 @@ static void take_setting(struct observed *observed, const struct wire_piece *pie
     const char *name = wire_text(&cursor), *value = wire_text(&cursor);
     if (!strcmp(name, "standard_conforming_strings"))
         observed->settings.backslashes = strcmp(value, "on") != 0;
+    else if (!strcmp(name, "application_name"))
+        observed_name_application(observed, value);
     else if (!strcmp(name, "client_encoding"))
         observed->settings.spelling.is_utf8 = !strcmp(value, "UTF8");
     else if (!strcmp(name, "DateStyle"))

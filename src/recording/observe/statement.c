@@ -112,6 +112,7 @@ void observed_begin_statement(struct observed *observed, struct text *text, uint
     observed->running.reading.operations = 0;
     observed->running.starts = !(portal && portal->has_run);
     judge_statement(observed);
+    observed_tell_statement(observed);
 }
 
 /* May the rows of a portal or cursor be recorded now, as if they were read now? Not at READ

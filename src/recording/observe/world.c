@@ -280,6 +280,7 @@ void observe_world_free(struct observe_world *world)
     for (uint32_t i = 0; i <= WORLD_SHAPES; i++)
         iso_free(world->shapes[i].shape);
     iso_text_release(&world->template);
+    iso_text_release(&world->told);
     pthread_mutex_destroy(&world->lock);
     iso_free(world);
 }

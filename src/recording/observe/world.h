@@ -80,6 +80,8 @@ struct observe_shared {
     /* Records say their level, when statements were sent and answered, and tables' OIDs behind
      * their names: "public.a~16385". */
     bool tells_moments;
+    bool shows_values; /* in the texts of statements, which say `?` else; names of tests and these
+                          come with moments */
     struct iso_recorder *recorder; /* NULL: nothing is recorded */
     const char *sid;               /* what ids of sessions begin with */
     const char *const *tables;     /* that are recorded; none: all */
@@ -168,6 +170,7 @@ struct observe_world {
     _Atomic size_t plan_bytes; /* of all plans that live, also of those that only prepared
                                   statements have; about WORLD_PLAN_BYTES at most */
     struct iso_text template;
+    struct iso_text told; /* of a statement, for people */
     pthread_mutex_t lock; /* guards counts and shapes, which others read */
     struct observe_counts counts;
     struct observe_shape shapes[WORLD_SHAPES + 1]; /* the last: all others */

@@ -62,6 +62,7 @@ struct iso_recorder_session *iso_recorder_session_new(struct iso_recorder *recor
     size_t limit = recorder->record_bytes;
     session->head.limit = session->record.limit = session->statement.limit = limit;
     session->snapshot.limit = session->xid.limit = limit;
+    session->test.limit = session->sql.limit = limit;
     session->sid = strdup(sid);
     recorder_put(&session->head, "{\"sid\":");
     recorder_put_string(&session->head, sid);
@@ -88,6 +89,8 @@ void iso_recorder_session_free(struct iso_recorder_session *session)
     free(session->statement.bytes);
     free(session->snapshot.bytes);
     free(session->xid.bytes);
+    free(session->test.bytes);
+    free(session->sql.bytes);
     free(session->held.bytes);
     free(session->bare.bytes);
     free(session->sid);
@@ -102,6 +105,8 @@ void iso_recorder_begin(struct iso_recorder_session *session)
     clear_text(&session->statement);
     clear_text(&session->snapshot);
     clear_text(&session->xid);
+    clear_text(&session->test);
+    clear_text(&session->sql);
     session->has_sts = session->has_cts = session->writes_from_stream = session->given = false;
     session->lists_writes = false;
     session->sent = session->answered = 0;
@@ -185,6 +190,26 @@ static void keep_text(struct recorder_text *text, const char *string)
     clear_text(text);
     if (string && *string)
         recorder_put_string(text, string);
+}
+
+/* What people are told is left out where it is no UTF-8: the record stays. */
+static void keep_remark(struct recorder_text *text, const char *string)
+{
+    keep_text(text, string);
+    if (text->failed)
+        clear_text(text);
+}
+
+void iso_recorder_test(struct iso_recorder_session *session, const char *test)
+{
+    if (session)
+        keep_remark(&session->test, test);
+}
+
+void iso_recorder_statement_text(struct iso_recorder_session *session, const char *sql)
+{
+    if (session)
+        keep_remark(&session->sql, sql);
 }
 
 void iso_recorder_xid(struct iso_recorder_session *session, const char *xid)
@@ -292,11 +317,24 @@ struct recorder_text *recorder_start(struct iso_recorder_session *session, char 
     return record;
 }
 
+static void put_member(struct recorder_text *record, const char *name,
+                       const struct recorder_text *value)
+{
+    if (value->failed)
+        record->failed = true;
+    if (value->used == 0)
+        return;
+    recorder_put(record, name);
+    recorder_put_bytes(record, value->bytes, value->used);
+}
+
 void recorder_end_operation(struct iso_recorder_session *session)
 {
     if (session->statement.failed)
         session->record.failed = true;
     recorder_put_bytes(&session->record, session->statement.bytes, session->statement.used);
+    put_member(&session->record, ",\"sql\":", &session->sql);
+    clear_text(&session->sql);
     recorder_put(&session->record, "}");
 }
 
@@ -369,17 +407,6 @@ void iso_recorder_rollback_to(struct iso_recorder_session *session, size_t mark)
     session->record.used = session->operations + mark;
 }
 
-static void put_member(struct recorder_text *record, const char *name,
-                       const struct recorder_text *value)
-{
-    if (value->failed)
-        record->failed = true;
-    if (value->used == 0)
-        return;
-    recorder_put(record, name);
-    recorder_put_bytes(record, value->bytes, value->used);
-}
-
 static void put_timestamp(struct recorder_text *record, const char *name, uint64_t timestamp)
 {
     recorder_put(record, name);
@@ -406,6 +433,7 @@ static void finish_record(const struct iso_recorder_session *session, struct rec
         put_during(record, session->sent, session->answered);
     if (from_stream)
         recorder_put(record, ",\"writes\":\"cdc\"");
+    put_member(record, ",\"test\":", &session->test);
     recorder_put(record, ",\"status\":\"");
     recorder_put(record, status);
     recorder_put(record, "\"}");

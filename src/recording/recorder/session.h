@@ -35,6 +35,8 @@ struct iso_recorder_session {
     /* what every operation of the statement ends with: ,"snapshot":"..." */
     struct recorder_text statement;
     struct recorder_text snapshot, xid; /* of the transaction; empty: not known */
+    struct recorder_text test;          /* the same */
+    struct recorder_text sql;           /* of the statement, until an operation has it */
     size_t tid_first, tid_length;       /* where in `record` the tid is, with its quotes */
     size_t operations;                  /* where they begin */
     struct recorder_query query;

@@ -15,7 +15,7 @@ while [ $# -gt 1 ]; do
     shift 2
 done
 . "$here/../../support/tap.sh"
-plan 24
+plan 25
 trap '"$here/../postgres/cluster.sh" stop "$work/cluster"; rm -rf "$work"' EXIT
 mkdir "$work/cluster"
 server=$("$here/../postgres/cluster.sh" start "$work/cluster") || exit 4
@@ -68,11 +68,12 @@ lies=postgresql://postgres@127.0.0.1:$(cat "$work/liar")/postgres
 cat >"$work/told.sh" <<'END'
 psql -qX "$1" -c BEGIN -c "UPDATE told SET v = 'new1' WHERE id = 1" -c COMMIT -c BEGIN -c "UPDATE told SET v = 'new2' WHERE id = 1" -c COMMIT
 sleep 0.01
-psql -qX "$1" -c "$2" -c "SELECT v FROM told WHERE id = 1" -c "$3"
+psql -qX "$1" -c "$2" -c "/* test: test_cart.py::test_total[1] */ SELECT v FROM told WHERE id = 1" -c "$3"
 END
 found() { # LEVEL BEGIN END
     "$isochron" run "$lies" -- sh "$work/told.sh" {URL} "$2" "$3" >"$work/out" 2>"$work/err"
-    [ $? = 1 ] && grep -q "postgres, $1: 2 of 2 reads judged, 1 wrong" "$work/err"
+    [ $? = 1 ] && grep -q "postgres, $1: 2 of 2 reads judged, 1 wrong" "$work/err" &&
+        grep -q '"run-[^ ]* test_cart.py::test_total\[1\]": SELECT v FROM told WHERE id = ?$' "$work/err"
 }
 found "READ COMMITTED" BEGIN COMMIT && found "READ COMMITTED" BEGIN ROLLBACK && found "READ COMMITTED" "" ""
 result $? "at READ COMMITTED a read of the version before is found, 10 ms after the newer one's answer" || said
@@ -88,6 +89,12 @@ found "REPEATABLE READ" "BEGIN ISOLATION LEVEL REPEATABLE READ" ROLLBACK && foun
 result $? "and at the other levels, also of a transaction that rolls back" || said
 "$isochron" run "$url" -- sh "$work/told.sh" {URL} BEGIN ROLLBACK >"$work/out" 2>"$work/err"
 result $? "a server that tells the truth is not accused" || said
+export PGAPPNAME="test of 'all'"
+"$isochron" run --show-values --report "junit:$work/x.xml" --html "$work/x.html" "$lies" -- sh "$work/told.sh" {URL} BEGIN COMMIT >"$work/out" 2>"$work/err"
+grep -q "^- T1 ran: SELECT v FROM told WHERE id = 1$" "$work/x.xml" && grep -q 'run-[^ ]* test of &[^;]*;all' "$work/x.xml" &&
+    grep -q "<li>T[0-9] ran: UPDATE told SET v = .*new1" "$work/x.html" && grep -q ': SELECT v FROM told WHERE id = 1$' "$work/err"
+result $? "reports say which test, by the session's name where no comment does, and which statements" || said
+unset PGAPPNAME
 # two that each read what the other writes; one of them may promise less
 cat >"$work/serial.sh" <<'END'
 one() { (echo "BEGIN ISOLATION LEVEL $2; SELECT v FROM a WHERE id = $3;"; sleep 0.5; echo "UPDATE a SET v = v + 1 WHERE id = $4; COMMIT;") | psql -qX "$1"; }
