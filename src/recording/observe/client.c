@@ -68,6 +68,7 @@ static void look_at_catalog(struct observed *observed, const struct text *text)
                    !defines     ? OBSERVE_LOOK_BEHIND
                    : is_several ? OBSERVE_LOOK_SEVERAL
                                 : OBSERVE_LOOK_DEFINITION);
+    observed->will_define = defines && !observed->has_defined;
     observed->has_defined =
         defines || (observed->has_defined && observed->conversation.status != 'I');
 }

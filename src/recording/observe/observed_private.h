@@ -214,6 +214,7 @@ struct observed {
     struct running running;
     struct asked question;
     bool has_defined; /* a statement may have changed the catalog, and nobody has looked since */
+    bool will_define; /* the text at hand is the first one that may */
 };
 
 /* observed.c */

@@ -177,6 +177,15 @@ void observed_ask_at_end(struct observed *observed, struct iso_text *before)
         ask_what_is_seen(observed, true, before);
 }
 
+/* Before a definition goes, what was recorded until then can still be confirmed: by whose snapshot
+ * is of now. */
+static bool is_last_chance(const struct observed *observed)
+{
+    return observed->will_define && (observed->conversation.status == 'I' ||
+                                     (observed->conversation.status == 'T' &&
+                                      observed->transaction.isolation == ISOLATION_READ_COMMITTED));
+}
+
 /* Before a statement that could be recorded: the catalog, if it is out of date, and what the
  * session sees, if that is not known. And whether what waits was right. */
 static void ask_what_is_meant(struct observed *observed, struct plan_statement *statement,
@@ -192,6 +201,10 @@ static void ask_what_is_meant(struct observed *observed, struct plan_statement *
         is_idle || (observed->conversation.status == 'T' && observed->transaction.saw_snapshot);
     if (is_new)
         ask_catalog(observed, before);
+    else if (is_last_chance(observed)) {
+        ask_what_is_seen(observed, true, before);
+        return;
+    }
     is_worth = is_worth && (is_new || !plan_agrees(statement, observed->catalog));
     if ((observed->doubt.is_dirty && may_see && is_worth) ||
         (observed->waiting.catalog && is_idle && is_check))
@@ -268,7 +281,9 @@ static void take_view(struct observed *observed, const char *const *answer)
     const struct asked *asked = &observed->question;
     const char *check = answer[ANSWER_CHECK];
     bool is_same = !strcmp(check, asked->expected), is_idle = observed->conversation.status == 'I';
-    if (is_idle && *check) {
+    bool is_of_now =
+        is_idle || (is_same && observed->transaction.isolation == ISOLATION_READ_COMMITTED);
+    if (is_of_now && *check) {
         observe_confirmed(observed->world->shared, observed->database, observed->catalog, asked->at,
                           is_same);
         observed_settle(observed, false);

@@ -186,7 +186,8 @@ bool observe_check_wanted(struct observe_shared *shared, struct observe_database
     bool is_defined = database->defined_at && now - database->defined_at < DEFINED_SECONDS * SECOND;
     bool is_known = !database->catalog || database->catalog->is_refuted;
     pthread_mutex_unlock(&shared->lock);
-    return !is_known && (is_due || (is_defined && database->spent < CATALOG_BURST));
+    return !is_known &&
+           (is_due || (is_defined && !shared->host.look && database->spent < CATALOG_BURST));
 }
 
 bool observe_check_is_old(struct observe_shared *shared, struct observe_database *database)
