@@ -5,22 +5,10 @@
 #   BUILD=build ISOCHRON=build/isochron tests/system/doctor/wrong.sh
 set -u
 here=$(cd "$(dirname "$0")" && pwd)
-isochron=$(realpath "${ISOCHRON:-$here/../../../build/isochron}")
-PATH=$(realpath "${BUILD:-$here/../../../build}"):$PATH
-work=$(mktemp -d)
-chmod 755 "$work" # the servers' users must get in
-number=0
-. "$here/../../support/tap.sh"
+. "$here/../../support/servers.sh"
 . "$here/../../cli/data/broker.sh"
+PATH=$build:$PATH
 mkdir "$work/broker" && cd "$work/broker" || exit 4
-
-stop_all() {
-    jobs -p | xargs -r kill 2>/dev/null
-    "$here/../postgres/cluster.sh" stop "$work/postgres"
-    "$here/../mariadb/server.sh" stop "$work/mariadb"
-    cd / && rm -rf "$work"
-}
-trap stop_all EXIT
 
 plan 38
 doctor() { # option...: its JSON in $work/out
@@ -52,7 +40,7 @@ wrong() { # weight text statement
 
 # ---- PostgreSQL ----
 
-server=$("$here/../postgres/cluster.sh" start "$work/postgres") || exit 4
+postgres_start || exit 4
 port=$(sed 's/.*port=\([0-9]*\).*/\1/' <<<"$server")
 url=postgresql://postgres@127.0.0.1:$port/shop
 start_broker shop.public.acct:1 shop.public.parted:1 shop.transaction:1 clients:1 plain.public.acct:1 bare.public.acct:1 \

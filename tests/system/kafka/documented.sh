@@ -5,24 +5,18 @@
 #   ISOCHRON=build/isochron tests/system/kafka/documented.sh
 set -u
 here=$(cd "$(dirname "$0")" && pwd)
-isochron=$(realpath "${ISOCHRON:-$here/../../../build/isochron}")
+. "$here/../../support/servers.sh"
 docs=$here/../../../docs
 connect=$here/../../../deploy/debezium/connect.sh
-work=$(mktemp -d)
-chmod 755 "$work" # the servers' users must get in
-number=0
-. "$here/../../support/tap.sh"
 plan 8
 
-stop_all() {
+servers_stop() {
     "$connect" kill "$work/connect-mysql"
     "$connect" kill "$work/connect-postgresql"
     "$here/../mariadb/server.sh" stop "$work/mariadb"
     "$here/../postgres/cluster.sh" stop "$work/postgres"
     "$here/broker.sh" stop "$work/broker"
-    [ -n "${KEEP:-}" ] && echo "# kept in $work" || rm -rf "$work"
 }
-trap stop_all EXIT
 
 # The first block of a language in the section on the change feed.
 block() { # PAGE LANGUAGE

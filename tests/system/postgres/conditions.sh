@@ -6,18 +6,13 @@
 #   BUILD=build tests/system/postgres/conditions.sh [CONDITIONS]
 set -u
 here=$(cd "$(dirname "$0")" && pwd)
-program=$(realpath "${BUILD:-$here/../../../build}/tests/property/predicate_sql")
-work=$(mktemp -d)
-chmod 755 "$work" # PostgreSQL's user must get in
-number=0
-. "$here/../../support/tap.sh"
+. "$here/../../support/servers.sh"
+program=$build/tests/property/predicate_sql
 plan 3
-trap '"$here/cluster.sh" stop "$work/cluster"; rm -rf "$work"' EXIT
 
-mkdir "$work/cluster"
 "$program" --conditions "${1:-20000}" --script "$work/script.sql" --answers "$work/answers" >"$work/made"
 result $? "conditions and our answers" || { cat "$work/made"; exit 1; }
-server=$("$here/cluster.sh" start "$work/cluster") || exit 4
+postgres_start || exit 4
 {
     echo "CREATE TABLE t (id int, a bigint, Big bigint, n numeric, \"no\"\"te\" text COLLATE \"C\", t text COLLATE \"C\", f boolean,
         loose text COLLATE \"und-x-icu\", m bigint, v text COLLATE \"und-x-icu\", back text COLLATE \"und-x-icu\",

@@ -6,17 +6,10 @@
 #   ISOCHRON=build/isochron tests/system/postgres/prove.sh [--programs N]      random programs, 12
 set -u
 here=$(cd "$(dirname "$0")" && pwd)
-isochron=$(realpath "${ISOCHRON:-$here/../../../build/isochron}")
+. "$here/../../support/servers.sh"
 [ "${1:-}" != --programs ] || shift
 programs=${1:-12}
-work=$(mktemp -d)
-chmod 755 "$work" # PostgreSQL's user must get in
-number=0
-. "$here/../../support/tap.sh"
-trap '"$here/cluster.sh" stop "$work/cluster"; rm -rf "$work"' EXIT
-
-mkdir "$work/cluster"
-server=$("$here/cluster.sh" start "$work/cluster") || exit 4
+postgres_start || exit 4
 
 replayed=0
 for file in "$here"/../../data/prove/*.sql; do

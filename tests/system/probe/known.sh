@@ -5,7 +5,7 @@
 #   ISOCHRON=build/isochron tests/system/probe/known.sh [--rounds N] [--seconds S] [postgres|mariadb]      1 round of 2 seconds, both
 set -u
 here=$(cd "$(dirname "$0")" && pwd)
-isochron=$(realpath "${ISOCHRON:-$here/../../../build/isochron}")
+. "$here/../../support/servers.sh"
 rounds=1 seconds=2 which=both
 while [ $# -gt 0 ]; do
     case $1 in
@@ -15,20 +15,8 @@ while [ $# -gt 0 ]; do
     esac
     shift
 done
-work=$(mktemp -d)
-chmod 755 "$work" # the servers' users must get in
-number=0
-. "$here/../../support/tap.sh"
 . "$here/../../cli/data/broker.sh"
-PATH=$(realpath "${BUILD:-$here/../../../build}"):$PATH
-
-stop_all() {
-    jobs -p | xargs -r kill 2>/dev/null
-    "$here/../postgres/cluster.sh" stop "$work/postgres"
-    "$here/../mariadb/server.sh" stop "$work/mariadb"
-    [ -n "${KEEP:-}" ] && echo "# kept in $work" || rm -rf "$work"
-}
-trap stop_all EXIT
+PATH=$build:$PATH
 
 # Each round of it ends with that status; what was found is in $work/out of the last one.
 probe() { # status name options...
@@ -68,7 +56,7 @@ tables() {
 }
 
 on_postgres() {
-    server=$("$here/../postgres/cluster.sh" start "$work/postgres") || exit 4
+    postgres_start || exit 4
     port=$(sed 's/.*port=\([0-9]*\).*/\1/' <<<"$server")
     url=postgresql://postgres@127.0.0.1:$port/postgres
     probe 1 "PostgreSQL READ COMMITTED is not si" --level si --isolation 'read committed'

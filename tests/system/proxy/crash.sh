@@ -7,7 +7,6 @@
 set -u
 here=$(cd "$(dirname "$0")/../postgres" && pwd) # what chain.sh goes by
 mine=$here/../proxy
-isochron=$(realpath "${ISOCHRON:-$here/../../../build/isochron}")
 pause=${1:-3}
 . "$mine/start.sh"
 . "$here/chain.sh"

@@ -6,7 +6,6 @@
 set -u
 here=$(cd "$(dirname "$0")/../postgres" && pwd) # what chain.sh goes by
 mine=$here/../proxy
-isochron=$(realpath "${ISOCHRON:-$here/../../../build/isochron}")
 many=${1:-800}
 . "$mine/start.sh"
 . "$here/chain.sh"

@@ -5,22 +5,14 @@
 #   BUILD=build tests/system/suite/end_to_end.sh [--orders N] [--seed S]
 set -u
 here=$(cd "$(dirname "$0")" && pwd)
-isochron=$(realpath "${BUILD:-$here/../../../build}/isochron")
-work=$(mktemp -d)
-chmod 755 "$work" # PostgreSQL's user must get in
-number=0
+. "$here/../../support/servers.sh"
 orders=5 seed=1
 while [ $# -gt 1 ]; do
     case $1 in --orders) orders=$2 ;; --seed) seed=$2 ;; esac
     shift 2
 done
-. "$here/../../support/tap.sh"
 plan 25
-trap '"$here/../postgres/cluster.sh" stop "$work/cluster"; rm -rf "$work"' EXIT
-mkdir "$work/cluster"
-server=$("$here/../postgres/cluster.sh" start "$work/cluster") || exit 4
-port=$(sed 's/.*port=\([0-9]*\).*/\1/' <<<"$server")
-url=postgresql://postgres@127.0.0.1:$port/postgres
+postgres_start || exit 4
 export TMPDIR=$work PSQLRC=/dev/null PGCONNECT_TIMEOUT=10
 psql -q "$url" -c "CREATE TABLE a (id int PRIMARY KEY, v int NOT NULL)" -c "INSERT INTO a SELECT g, 0 FROM generate_series(1, 20) g" \
     -c "CREATE TABLE told (id int PRIMARY KEY, v text)" -c "INSERT INTO told VALUES (1, 'old0'), (2, 'old0')" \

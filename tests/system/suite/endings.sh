@@ -5,16 +5,9 @@
 #   BUILD=build tests/system/suite/endings.sh
 set -u
 here=$(cd "$(dirname "$0")" && pwd)
-isochron=$(realpath "${BUILD:-$here/../../../build}/isochron")
-work=$(mktemp -d)
-chmod 755 "$work" # PostgreSQL's user must get in
-number=0
-. "$here/../../support/tap.sh"
+. "$here/../../support/servers.sh"
 plan 8
-trap '"$here/../postgres/cluster.sh" stop "$work/cluster"; rm -rf "$work"' EXIT
-mkdir "$work/cluster"
-server=$("$here/../postgres/cluster.sh" start "$work/cluster") || exit 4
-url=postgresql://postgres@127.0.0.1:$(sed 's/.*port=\([0-9]*\).*/\1/' <<<"$server")/postgres
+postgres_start || exit 4
 export TMPDIR=$work PSQLRC=/dev/null PGCONNECT_TIMEOUT=10
 psql -qX "$url" -c "CREATE TABLE a (id int PRIMARY KEY, v int)" -c "INSERT INTO a VALUES (1, 1), (2, 2)" -c "CREATE TABLE changed (id int PRIMARY KEY, v int)" \
     -c "INSERT INTO changed VALUES (1, 1)" || exit 4
@@ -83,6 +76,6 @@ psql -qX "$1" -c "SELECT v FROM a WHERE id = 1"
 kill -9 $(head -1 "$2/postmaster.pid")
 sleep 0.3
 END
-run -- sh "$work/away.sh" {URL} "$work/cluster/data" && ended 4 "4 failure: database-not-judged" && grep -q ': 2 of 2 reads judged, none wrong' "$work/err" &&
+run -- sh "$work/away.sh" {URL} "$work/postgres/data" && ended 4 "4 failure: database-not-judged" && grep -q ': 2 of 2 reads judged, none wrong' "$work/err" &&
     grep -q 'postgres: not judged from there on' "$work/err"
 result $? "where the server goes away it says what it knew by then, and that this is not all" || said

@@ -6,28 +6,14 @@
 #   ISOCHRON=build/isochron tests/system/tick/true.sh [SECONDS]      5
 set -u
 here=$(cd "$(dirname "$0")" && pwd)
-isochron=$(realpath "${ISOCHRON:-$here/../../../build/isochron}")
+. "$here/../../support/servers.sh"
 seconds=${1:-5}
-work=$(mktemp -d)
-chmod 755 "$work" # the server's user must get in
-number=0
-. "$here/../../support/tap.sh"
 programs=$(ls -d /usr/lib/postgresql/*/bin | sort -V | tail -1)
 
-stop_all() {
-    jobs -p | xargs -r kill 2>/dev/null
-    "$here/../postgres/cluster.sh" stop "$work/postgres"
-    rm -rf "$work"
-}
-trap stop_all EXIT
-
 plan 10
-server=$("$here/../postgres/cluster.sh" start "$work/postgres") || exit 4
-port=$(sed 's/.*port=\([0-9]*\).*/\1/' <<<"$server")
-url=postgresql://postgres@127.0.0.1:$port/postgres
+postgres_start || exit 4
 sql() { psql -qAtX -v ON_ERROR_STOP=1 "$server" -c "$1"; }
-sql "ALTER SYSTEM SET max_prepared_transactions = 40" && "$here/../postgres/cluster.sh" stop "$work/postgres" &&
-    "$here/../postgres/cluster.sh" start "$work/postgres" >/dev/null
+sql "ALTER SYSTEM SET max_prepared_transactions = 40" && servers_stop && postgres_start
 sql "CREATE TABLE t (k int PRIMARY KEY, v int); INSERT INTO t SELECT i, 0 FROM generate_series(1, 1000) i; CREATE USER plain"
 
 # ---- what it needs ----
