@@ -47,7 +47,7 @@ static void validate_sessions(const struct iso_aion *engine)
 
 /* ---- tables of tids ---- */
 
-/* Whoever looks for a tid from its hash on meets it before an empty slot. */
+/* A search that begins at a tid's hash meets the tid before an empty slot. */
 static void validate_dedup(const struct aion_dedup *dedup)
 {
     uint64_t used = 0;

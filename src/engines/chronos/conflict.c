@@ -144,7 +144,7 @@ static int compare_writers(const void *left, const void *right, void *context)
                             history->txns.tid[b->transaction]);
 }
 
-/* They stand by cts already. */
+/* Sorts writers of the same cts among themselves; all stand by cts already. */
 static void order_ties(struct conflicts *conflicts, uint32_t first, uint32_t last)
 {
     for (uint32_t end; first < last; first = end) {

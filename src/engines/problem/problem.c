@@ -242,7 +242,8 @@ static bool writes_unknown(const struct iso_history *history, uint32_t operation
            iso_atom_is_unknown(&history->atoms, history->ops.value[operation]);
 }
 
-/* What reads of such a key saw nobody knows. By commits a read's moment says which write it was. */
+/* The keys to which a value was written that nobody knows: what their reads saw is open. In commit
+ * order a read's moment says which write it was, so there are none. */
 static bool *find_unknown(const struct problem *problem)
 {
     const struct iso_history *history = problem->history;

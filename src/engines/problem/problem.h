@@ -34,8 +34,8 @@ struct budget budget_from(const struct iso_polygraph_options *options, double st
 bool budget_is_spent(struct budget *budget); /* to be asked every millisecond or so */
 bool budget_may_take(struct budget *budget, uint64_t bytes); /* false: memory is short */
 
-/* Those that take part: committed ones, and those of unknown outcome that something may read
- * from. */
+/* The transactions that take part: committed ones, and those of unknown outcome that something may
+ * read from. */
 struct transactions {
     uint32_t count;
     uint32_t *in_history;

@@ -151,8 +151,8 @@ static bool all_covered(struct lists *lists, const struct repeating_list *list)
     return false;
 }
 
-/* Whoever appended an element and is not pinned may stand in the list; the same for the same
- * element, which is looked at once. */
+/* Marks the element's appenders that are not pinned: their appends may stand in the list. An
+ * element that the list repeats is looked at once. */
 static void mark_appenders(struct lists *lists, uint32_t key, iso_atom element, bool *marked)
 {
     const struct appended *appended = lists_appended_of(lists, key, element);

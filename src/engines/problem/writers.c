@@ -184,7 +184,8 @@ static uint32_t set_of_length(struct problem *problem, const struct repeating_li
     return *set = end_set(&problem->writer_sets, end);
 }
 
-/* Whose appends may end what was read; `own`: the reader's write of the key, or ISO_NONE. */
+/* Finds the transactions whose appends may end the list that was read. `own`: the reader's write of
+ * the key, or ISO_NONE. */
 static void find_list_writer(struct problem *problem, const struct repeating_list *list,
                              uint32_t read, uint32_t own)
 {

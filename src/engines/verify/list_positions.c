@@ -106,7 +106,8 @@ static bool says_apart(const struct said *said)
     return a->a == b->a ? a->b != b->b : a->b < end_of(said, b) && b->b < end_of(said, a);
 }
 
-/* Whoever stands first is earlier, also of one that stands in the list and one that does not. */
+/* Of two appenders the one whose element stands first in a list is earlier, and so is one whose
+ * element stands there than one whose element does not. */
 static bool says_order(const struct said *said)
 {
     const struct iso_literal *order = first_of(said, ISO_LITERAL_ORDER), *later = NULL,

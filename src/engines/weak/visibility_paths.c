@@ -76,8 +76,8 @@ static void reach(struct visibility_paths *visibility_paths, const struct target
     }
 }
 
-/* Those whose version of a key the transaction overwrites. What an earlier one, no dearer, has
- * reached need not be again. */
+/* Reaches the writers of the key's versions that the transaction overwrites. What an earlier
+ * transaction has reached at no higher cost is not reached again. */
 static void reach_overwritten(struct visibility_paths *visibility_paths,
                               const struct target *target, uint32_t t, uint32_t write)
 {

@@ -134,7 +134,7 @@ static bool is_before_coverage(const struct iso_join *join, uint32_t number, uin
     return record != ISO_NONE && join->records.list[record].taken < since;
 }
 
-/* Of a cell that differs from what it replaced it is plain that it was written. */
+/* A cell with a before image differs from it, so it was written. */
 static bool was_written(const struct iso_join *join, const struct iso_event *event)
 {
     return join->cells.written ||
@@ -337,8 +337,8 @@ static void take_late(struct iso_join *join, struct join_dedup_entry *entry,
         join->stats.repeats++;
         return;
     }
-    /* It was finished since its rows were what its client wrote; of a key that it wrote again they
-     * were not all. */
+    /* The transaction was finished when its rows were what its client wrote; a key that it wrote
+     * again has one row more. */
     if (sight == JOIN_NEW && join->capability->closing == JOIN_CLOSES_WITH_RECORD &&
         join_dedup_has_key(join, entry, arrival->key))
         return;

@@ -470,7 +470,8 @@ static void compare(struct iso_join *join, uint32_t number, struct join_transact
         emit_unlisted(join, transaction, cts);
 }
 
-/* It left its writes to the stream, and the stream has none: it read only, at its start. */
+/* The record left its writes to the stream, which has none: the transaction only read, at its
+ * start. */
 static void emit_reader(struct iso_join *join, uint32_t number)
 {
     assert(number < join->records.count);
@@ -583,8 +584,8 @@ void join_finish_placed(struct iso_join *join, uint32_t record, uint32_t transac
 
 /* ---- a transaction ---- */
 
-/* This record, or the next one of its chain, that may be the transaction's: of those that share a
- * commit timestamp, the one that started when the rows say. */
+/* The first record of the chain, from this one on, that may be the transaction's: among records of
+ * one commit timestamp the one that started when the rows say. */
 static uint32_t fitting_claim(const struct iso_join *join,
                               const struct join_transaction *transaction, uint32_t record)
 {
@@ -784,8 +785,8 @@ static void stay_unknown(struct iso_join *join, const struct join_record *record
                          join->records.kept.txns.sno[record->kept]);
 }
 
-/* What was prepared commits elsewhere in the log, by another GTID and without its rows. The last
- * group may have been prepared, too. */
+/* A prepared transaction commits elsewhere in the log, by another GTID and without its rows. The
+ * last group of the log may be one. */
 static bool may_be_prepared(const struct iso_join *join, const struct join_record *record)
 {
     bool is_open = join->begun.open && join->begun.identity.tag == JOIN_BY_TEXT;

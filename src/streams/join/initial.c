@@ -111,8 +111,8 @@ static void miss(struct iso_join *join, uint32_t key)
         join->start.missed = 0;
 }
 
-/* What the change that found the row did not change is what an initial row had that did not come,
- * or what another change left that did not. */
+/* Makes cells unknown that the first change of a row did not change: they are of an initial row, or
+ * of an earlier change, that did not come. */
 void join_miss_cells(struct iso_join *join)
 {
     iso_atom unknown = iso_value_unknown(&join->texts.atoms, ISO_UNJUDGED_INCOMPLETE);
@@ -303,8 +303,8 @@ static void note_table(struct iso_join *join, uint32_t number, const struct iso_
         table->start++;
 }
 
-/* It had something, and what a change found there may be what another one left that did not
- * come. */
+/* The key's initial value becomes unknown: what a change found there may be what another change
+ * left that did not come. */
 static void forget_initial(struct iso_join *join, uint32_t key)
 {
     set_initial(join, key, JOIN_INITIAL_DELIVERED);

@@ -160,7 +160,7 @@ void join_place_commit(struct iso_join *join, uint32_t record, uint32_t transact
 void join_place(struct iso_join *join, bool ended);
 /* Whether its commit has no position yet, which snapshots, its own or others', are to give. */
 bool join_awaits_commit(const struct join_record *record);
-/* It stands at its LSN. */
+/* The transaction's position is its LSN, not a count. */
 void join_note_uncounted(struct iso_join *join, const struct join_transaction *transaction);
 /* Whether its commit gets a counted position. */
 bool join_is_counted(const struct iso_join *join, const struct join_transaction *transaction);
@@ -438,7 +438,7 @@ void join_note_marker(struct iso_join *join, uint32_t transaction,
 void join_await_marker(struct iso_join *join, uint32_t record); /* an identity of a new record */
 void join_forget_markers(struct iso_join *join, struct join_transaction *transaction);
 void join_enter_markers(struct iso_join *join, uint32_t transaction);
-/* Those that no record has claimed. */
+/* Ends the transaction's markers that no record has claimed. */
 void join_finish_markers(struct iso_join *join, const struct join_transaction *transaction,
                          uint64_t cts);
 bool join_has_all_records(const struct iso_join *join, const struct join_transaction *transaction,
@@ -449,7 +449,7 @@ bool join_leaves_marker(const struct iso_join *join, const struct join_record *r
 /* change.c */
 void join_take_table_change(struct iso_join *join, const struct iso_history *block,
                             const struct iso_event *event);
-/* It has a version there; `found_some`: which replaced another one. */
+/* The key has a version at that position; `found_some`: one that replaced another. */
 void join_note_version(struct iso_join *join, uint32_t key, uint64_t position, bool found_some);
 void join_add_lost(struct iso_join *join, uint32_t table, uint64_t position, uint64_t origin);
 bool join_was_replaced(const struct iso_join *join,
@@ -469,7 +469,7 @@ void join_note_ended(struct iso_join *join, struct join_identity identity,
  * behind the last END, though no row of it came. */
 void join_open_begun(struct iso_join *join);
 void join_undo_marker(struct iso_join *join, iso_atom tid); /* a row of what was undone has it */
-/* It committed, and not where its rows stand, but behind that, at `from`; 0: not known. */
+/* The record's transaction committed behind its rows, at `from`; 0: nobody knows where. */
 void join_forget_without_position(struct iso_join *join, uint32_t record, uint64_t from);
 
 /* match.c */

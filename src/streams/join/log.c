@@ -204,8 +204,8 @@ bool join_log_keep(struct iso_join *join, const struct iso_history *block, uint3
     return true;
 }
 
-/* It leaves as any other record does, or is counted as what it is. Where commits in front of its
- * place may not have come, what it read otherwise than they say waits. */
+/* The record leaves the join as any other does, or is counted as not judged. Where commits in front
+ * of its position may not have come, reads of it that contradict them wait. */
 static void release(struct iso_join *join, uint32_t t, bool known)
 {
     struct join_log *log = &join->log;

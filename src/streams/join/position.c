@@ -51,7 +51,7 @@ static struct join_identity placed_key(uint64_t xid)
     return (struct join_identity){xid, JOIN_BY_XID};
 }
 
-/* Those of the list, whose first commits may be gone. */
+/* The xids of the commits that still wait; the first ones of the list may be gone. */
 static struct iso_sorted waiting_xids(const struct join_positions *positions)
 {
     return (struct iso_sorted){
@@ -170,7 +170,8 @@ const struct iso_snapshot *join_snapshot_of(const struct iso_join *join,
     return &kept->snapshots.list[snapshot];
 }
 
-/* It writes, or leaves it to the stream to say what: then rows of it may arrive. */
+/* Whether rows of the record's transaction may arrive: it writes, or leaves its writes to the
+ * stream. */
 bool join_may_write(const struct iso_join *join, const struct join_record *record)
 {
     return join->records.kept.txns.flags[record->kept] & ISO_WRITES ||
@@ -722,7 +723,7 @@ static bool lacks(const void *context, uint32_t earlier, uint32_t later)
                                 &committed);
 }
 
-/* Those that come later contain all of these: below_those_that_stay. */
+/* Places links whose snapshots all later ones contain (below_those_that_stay). */
 static void place_links(struct iso_join *join, const struct join_link *certain, uint32_t count)
 {
     struct placing placing = {join, certain};

@@ -18,8 +18,8 @@ static const struct iso_snapshot *reached(const struct join_extent *extent)
     return extent->reached.snapshots.count ? extent->reached.snapshots.list : NULL;
 }
 
-/* What the snapshot of any transaction that was delivered saw end, has. Of a chain the larger one
- * contains the other; where two contradict each other, each proves what it saw. */
+/* Adds what a delivered transaction's snapshot saw as ended. A snapshot of a chain contains the
+ * smaller ones; where two contradict each other, each proves what it saw. */
 static void reach(struct join_extent *extent, const struct iso_history *of,
                   const struct iso_snapshot *snapshot)
 {

@@ -216,7 +216,7 @@ static bool arrived_late(const struct taking *taking)
     return false;
 }
 
-/* It says that it committed, and where it stands in the log it did not (aborted.c): that; else
+/* The entry of an abort that contradicts a record which says that it committed (aborted.c), or
  * NULL. */
 static const struct join_dedup_entry *aborted_of(const struct taking *taking)
 {
@@ -305,8 +305,8 @@ void join_note_timeless(struct iso_join *join, uint32_t number)
     record->flags |= record->reads ? 0 : JOIN_RECORD_GIVEN; /* nothing to judge */
 }
 
-/* It only reads, at a moment that nothing tells: a statement outside of transactions, or a
- * transaction of READ COMMITTED. */
+/* Whether the transaction only reads, at a moment that nothing tells: a statement outside of
+ * transactions, or a transaction of READ COMMITTED. */
 static bool is_timeless(const struct taking *taking)
 {
     return taking->status == ISO_COMMITTED &&

@@ -35,7 +35,7 @@ static void validate_rows(const struct iso_join *join)
     assert(chained_rows(join) == rows->in_use);
 }
 
-/* Those that wait are chained by arrival in both directions, and found by their identity. */
+/* Transactions that wait are chained by arrival in both directions, and found by their identity. */
 static void validate_open(const struct iso_join *join)
 {
     const struct join_open *open = &join->open;

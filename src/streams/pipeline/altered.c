@@ -135,7 +135,8 @@ void pipeline_defer_absent(struct iso_pipeline *pipeline, const struct iso_aion_
     absent->key = copy_atom(event->key_atoms, event->key, &absent->key_length);
 }
 
-/* It is a violation after all, if no alteration arrived, and none may have been on its way. */
+/* The absent value is a violation after all, if no alteration of its table arrived, and none may
+ * have been on its way. */
 static void release(struct iso_pipeline *pipeline, const struct absent *absent)
 {
     struct iso_atoms atoms;

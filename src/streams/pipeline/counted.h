@@ -68,7 +68,7 @@ struct counted {
     struct iso_history_lost file;
 };
 
-/* It was so late, by a message's time or a clock. */
+/* A message's time, or a clock, says that it is so late now. */
 void counted_note_time(struct counted *counted, uint64_t time);
 /* A row or a record was sent so late. */
 void counted_note_moved(struct counted *counted, uint64_t time);

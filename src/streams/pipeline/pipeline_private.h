@@ -134,7 +134,7 @@ static inline bool pipeline_is_null(const struct iso_aion_value *value)
 {
     return !value->is_list && value->count == 1 && value->elements[0] == ISO_ABSENT;
 }
-/* The same steps for the engine of row sets, once something has needed it: */
+/* The engine of row sets takes these steps, once something has needed it: */
 void pipeline_need_queries(struct iso_pipeline *pipeline);
 void pipeline_queries_start(struct iso_pipeline *pipeline, const struct iso_history *initial);
 void pipeline_queries_block(struct iso_pipeline *pipeline, const struct iso_history *block);

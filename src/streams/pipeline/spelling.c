@@ -223,7 +223,8 @@ static bool may_be_no_date(const struct iso_aion_value *value, struct iso_json_t
            other.length >= sizeof zeros - 1 && !memcmp(other.at, zeros, sizeof zeros - 1);
 }
 
-/* Of the two texts the client's is the expected one where it wrote the version. */
+/* Compares the client's text with the stream's; the client's is the expected one where it wrote the
+ * version. */
 enum iso_likeness pipeline_compare(struct iso_pipeline *pipeline,
                                    const struct iso_aion_event *event, bool notes)
 {

@@ -75,7 +75,7 @@ static void number_members(struct group *group, uint32_t *order)
     }
 }
 
-/* Those of the snapshots' order come last. */
+/* Lists the ties by key; ties of the snapshots' order have none and come last. */
 static void list_uses(struct group *group, uint32_t *order)
 {
     const struct aion_tie *before = NULL;

@@ -13,7 +13,7 @@ enum { REBUILD_FROM = 1024, STEPS = 2, AGE_BATCH = 256 };
 
 /* ---- by tid ---- */
 
-/* Those that were reported stay until the index is made anew. */
+/* Transactions whose outcome was reported stay in the index until it is made anew. */
 static void index_open(struct iso_aion *engine, uint32_t index)
 {
     iso_index_add(&engine->unknown.by_tid, iso_hash_number(engine->unknown.list[index].tid), index);
@@ -126,7 +126,7 @@ static struct aion_unknown *find_open(struct iso_aion *engine, const struct iso_
     return first == UINT32_MAX ? NULL : &engine->unknown.list[first];
 }
 
-/* That they are known would be a trace of the past that no archive has. */
+/* Archives do not have the cached keys, so an engine that was not restored must not, either. */
 static void forget_keys_of(struct iso_aion *engine, uint32_t t)
 {
     const struct iso_history *history = &engine->unknown.history;
@@ -176,8 +176,8 @@ bool iso_aion_resolve(struct iso_aion *engine, const struct iso_atoms *atoms, is
 
 /* ---- those whose outcome nobody reported ---- */
 
-/* It has ended by now, since nothing that is still to come starts so far back; what is kept of it
- * is that its keys may have what it wrote. */
+/* Nothing that is still to come starts so far back, so the transaction has ended. Its keys may have
+ * what it wrote: that alone is kept. */
 static void age_unknown(struct iso_aion *engine, struct aion_unknown *unknown, uint64_t until)
 {
     assert(unknown->open && engine->unknown.open);

@@ -106,7 +106,7 @@ ISO_FETCH aion_values_fetch_entry(const struct aion_values *values, uint32_t val
     __builtin_prefetch(&values->hash[entry], 1);
 }
 
-/* What it says, to be compared with. */
+/* Fetches the value's text into the cache, to be compared with. */
 ISO_FETCH aion_values_fetch_name(const struct aion_values *values, uint32_t value)
 {
     if (!aion_value_is_entry(value))

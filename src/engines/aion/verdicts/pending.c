@@ -361,7 +361,8 @@ static bool is_for_value(struct iso_aion_shard *shard, struct aion_pending *subj
 
 static void finalise_pending(struct iso_aion_shard *shard, uint32_t number);
 
-/* It waits for what nobody has said yet. */
+/* The read waits for a value that nobody has told yet: an initial one, or one of an unknown
+ * outcome. */
 static void start_waiting(struct iso_aion_shard *shard, struct aion_pending *subject, bool initial)
 {
     if (subject->waiting)
@@ -466,7 +467,7 @@ static void finalise_pending(struct iso_aion_shard *shard, uint32_t number)
     free_pending(shard, number);
 }
 
-/* Those that wait for an outcome which nobody will report are unjudged. */
+/* Reads of the key that wait for an outcome are unjudged from here on: nobody will report it. */
 void aion_pending_age(struct iso_aion_shard *shard, const struct aion_key *key)
 {
     for (uint32_t at = shard->cold.list[key->cold].first_pending, next; at; at = next) {

@@ -111,8 +111,8 @@ static void visit_read(struct walk *walk, visit *visitor, uint32_t t, uint32_t r
                                 : engine->commit_order->position[seen] + 1);
 }
 
-/* Those that need the least said first: of several between two transactions a search takes the
- * first. */
+/* Visits edges that need the shortest argument first: a search takes the first of several between
+ * two transactions. */
 static void visit_edges(struct walk *walk, uint32_t t, visit *visitor)
 {
     const struct engine *engine = walk->engine;

@@ -294,7 +294,7 @@ static bool has_topic(const char *const *topics, uint32_t count, const char *top
     return false;
 }
 
-/* Those topics that something was read of; the list is the caller's. */
+/* The topics of which something was read; the list is the caller's. */
 static const char **known_topics(const struct catcher *catcher, uint32_t *count)
 {
     const struct iso_inputs *inputs = iso_pipeline_inputs(catcher->pipeline);

@@ -45,7 +45,7 @@ void run_kept_name_inputs(const struct iso_inputs *inputs, struct iso_history *h
     }
 }
 
-/* Of several with one tid, all of which were judged, the later ones get names of their own. */
+/* Where several transactions with one tid were judged, the later ones get names of their own. */
 static void name_apart(struct iso_history *history)
 {
     struct iso_number_map first = {0};

@@ -281,7 +281,7 @@ const char *run_rounds_any_order(struct run_rounds *rounds)
 
 /* ---- collecting ---- */
 
-/* It is not reported as long as it is open whether polygraph has anything to judge. */
+/* Warns that memory is short, once it is known that polygraph has something to judge. */
 static void warn_if_full(const struct run_rounds *rounds)
 {
     bool wanted = rounds->kind == RUN_ROUNDS_UNTIMED || rounds->options->any_order;

@@ -11,5 +11,5 @@
  * for `seconds`, it waits for somebody else: then it ends, undecided (status 3). */
 volatile sig_atomic_t *run_catch_signals(uint64_t seconds, bool is_quiet);
 
-/* It has done something again that may wait for others: their time begins anew. */
+/* The run has done something again: `seconds` begin anew. */
 void run_signals_note_step(void);
