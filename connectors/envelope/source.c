@@ -82,15 +82,6 @@ static bool is_listed(const struct iso_change_source *source)
     return iso_table_listed(source->tables, source->table->name.at, source->table->name.length);
 }
 
-/* Whether there is something beside the key. */
-static bool has_values(const struct iso_row *row)
-{
-    for (uint32_t i = 0; i < row->count; i++)
-        if (!row->cells[i].is_key)
-            return true;
-    return false;
-}
-
 struct respelling {
     struct iso_change_source *source;
     struct iso_events *events;
@@ -129,7 +120,7 @@ static void add_epoch(struct iso_change_source *source, const struct iso_event *
     struct iso_event event = *row_event;
     struct respelling respelling = {source, events, &event};
     bool placed = event.flags & ISO_EVENT_HAS_POSITION, typed = event.operation != ISO_ROW_SNAPSHOT;
-    if ((event.flags & ISO_EVENT_INCREMENTAL) || !has_values(row))
+    if ((event.flags & ISO_EVENT_INCREMENTAL) || !iso_row_has_values(row))
         return;
     become_epoch(&event);
     if (iso_table_changes(&source->seen, table_seen(source), row, placed ? event.position : NULL,

@@ -7,13 +7,6 @@
 
 #include "base/memory.h"
 
-int64_t iso_kafka_now(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
-}
-
 static void remember_trouble(struct iso_kafka_client *client, const char *text)
 {
     pthread_mutex_lock(&client->lock);

@@ -13,6 +13,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/clock.h"
 #include "base/error.h"
 
 struct iso_kafka_property {
@@ -72,6 +73,3 @@ enum iso_status iso_kafka_client_no_answer(struct iso_kafka_client *client, unsi
 /* Copies the latest trouble with a broker into `text`; false if there is none. */
 bool iso_kafka_client_trouble(struct iso_kafka_client *client, char *text, size_t size);
 void iso_kafka_client_forget_trouble(struct iso_kafka_client *client);
-
-/* Milliseconds of a clock that only rises. */
-int64_t iso_kafka_now(void);

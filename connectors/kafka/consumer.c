@@ -307,7 +307,7 @@ static bool is_refresh_due(const struct iso_kafka_consumer *consumer)
     for (uint32_t i = 0; i < consumer->topic_count; i++)
         if (!consumer->topics[i].partition_count && every > MISSING_REFRESH_MS)
             every = MISSING_REFRESH_MS;
-    return !consumer->until_eof && iso_kafka_now() - consumer->refreshed >= every;
+    return !consumer->until_eof && iso_clock_ms() - consumer->refreshed >= every;
 }
 
 enum iso_status iso_kafka_consumer_poll(struct iso_kafka_consumer *consumer, int timeout_ms,

@@ -111,10 +111,10 @@ static void wait_for_wakeup_fd(struct iso_kafka_consumer *consumer, int timeout_
  * jump. */
 void kafka_consumer_fetch(struct iso_kafka_consumer *consumer, int timeout_ms)
 {
-    int64_t deadline = iso_kafka_now() + timeout_ms;
+    int64_t deadline = iso_clock_ms() + timeout_ms;
     for (;;) {
         bool more = kafka_consumer_fill_buffers(consumer), awaited = gather_batch(consumer);
-        int64_t left = deadline - iso_kafka_now();
+        int64_t left = deadline - iso_clock_ms();
         if (consumer->batch.filled || left <= 0 || left > timeout_ms)
             return;
         if (more)

@@ -21,7 +21,7 @@ void kafka_consumer_set_identity(struct iso_kafka_consumer *consumer,
     int64_t every = refresh ? atoll(refresh) : 0;
     kafka_probe_init(&consumer->probe, properties);
     consumer->identity.every_ms = every > 0 && every < EVERY_MS ? every : EVERY_MS;
-    consumer->identity.asked = iso_kafka_now();
+    consumer->identity.asked = iso_clock_ms();
 }
 
 void kafka_consumer_remember(struct iso_kafka_consumer *consumer, uint32_t index,
@@ -53,7 +53,7 @@ static void ask_probe(struct iso_kafka_consumer *consumer)
                                                .digest = memory->anchor.digest};
     }
     consumer->identity.sign = false;
-    consumer->identity.asked = iso_kafka_now();
+    consumer->identity.asked = iso_clock_ms();
     if (count)
         kafka_probe_ask(&consumer->probe, places, count);
     else
@@ -98,7 +98,7 @@ enum iso_status kafka_consumer_check_identity(struct iso_kafka_consumer *consume
     int64_t every =
         identity->sign && AFTER_SIGN_MS < identity->every_ms ? AFTER_SIGN_MS : identity->every_ms;
     if (error->status == ISO_OK && !consumer->probe.started &&
-        iso_kafka_now() - identity->asked >= every)
+        iso_clock_ms() - identity->asked >= every)
         ask_probe(consumer);
     return error->status;
 }

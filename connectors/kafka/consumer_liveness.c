@@ -33,7 +33,7 @@ static rd_kafka_resp_err_t on_response(rd_kafka_t *handle, int socket, const cha
     (void)handle, (void)socket, (void)name, (void)version, (void)correlation, (void)size,
         (void)duration;
     if (api == FETCH && !failure && broker >= 0 && broker < LIVENESS_BROKERS)
-        atomic_store_explicit(&liveness->answered[broker], iso_kafka_now(), memory_order_relaxed);
+        atomic_store_explicit(&liveness->answered[broker], iso_clock_ms(), memory_order_relaxed);
     return RD_KAFKA_RESP_ERR_NO_ERROR;
 }
 
@@ -130,7 +130,7 @@ static bool is_troubled(struct iso_kafka_consumer *consumer)
 void kafka_consumer_check_liveness(struct iso_kafka_consumer *consumer)
 {
     struct liveness *liveness = &consumer->liveness;
-    int64_t now = iso_kafka_now();
+    int64_t now = iso_clock_ms();
     liveness->doubted = liveness->doubted || is_one_silent(liveness, now) || is_troubled(consumer);
     if (!liveness->doubted || now - liveness->asked < ASK_PAUSES * liveness->ask_ms)
         return;
@@ -148,7 +148,7 @@ void kafka_consumer_check_liveness(struct iso_kafka_consumer *consumer)
     } else {
         liveness->lost = true;
         liveness->ask_ms = liveness->ask_ms < ASK_MOST_MS ? 2 * liveness->ask_ms : ASK_MOST_MS;
-        liveness->asked = iso_kafka_now();
+        liveness->asked = iso_clock_ms();
     }
     rd_kafka_topic_partition_list_destroy(list);
 }

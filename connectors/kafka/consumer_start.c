@@ -11,7 +11,7 @@ enum { PROPAGATION_MS = 2000, RETRY_MS = 100, LATER_TIMEOUT_MS = 1000 };
 
 static int remaining_ms(int64_t deadline)
 {
-    int64_t left = deadline - iso_kafka_now();
+    int64_t left = deadline - iso_clock_ms();
     return left < 1 ? 1 : (int)left;
 }
 
@@ -77,7 +77,7 @@ static enum iso_status explain_topic(struct iso_kafka_consumer *consumer, const 
 static enum iso_status await_topic(struct iso_kafka_consumer *consumer, const struct topic *topic,
                                    int64_t deadline, int32_t *count, struct iso_error *error)
 {
-    int64_t patience = iso_kafka_now() + PROPAGATION_MS;
+    int64_t patience = iso_clock_ms() + PROPAGATION_MS;
     for (;;) {
         rd_kafka_resp_err_t failure =
             count_partitions(consumer, topic, remaining_ms(deadline), count);
@@ -88,8 +88,7 @@ static enum iso_status await_topic(struct iso_kafka_consumer *consumer, const st
         if (missing && consumer->wait_for_topics)
             return ISO_OK;
         int64_t limit = missing && patience < deadline ? patience : deadline;
-        if (consumer->client.fatal || iso_kafka_now() >= limit ||
-            (!missing && !is_silence(failure)))
+        if (consumer->client.fatal || iso_clock_ms() >= limit || (!missing && !is_silence(failure)))
             return explain_topic(consumer, topic,
                                  missing ? RD_KAFKA_RESP_ERR__UNKNOWN_TOPIC : failure, error);
         sleep_ms(RETRY_MS);
@@ -168,7 +167,7 @@ static rd_kafka_resp_err_t query_ends(struct iso_kafka_consumer *consumer, const
                                      remaining_ms(deadline), high);
         if (!failure && (*low < 0 || *high < *low))
             failure = RD_KAFKA_RESP_ERR_OFFSET_NOT_AVAILABLE;
-        if (!is_silence(failure) || iso_kafka_now() + RETRY_MS >= deadline)
+        if (!is_silence(failure) || iso_clock_ms() + RETRY_MS >= deadline)
             return failure;
         sleep_ms(RETRY_MS);
     }
@@ -316,7 +315,7 @@ static enum iso_status find_topics(struct iso_kafka_consumer *consumer, bool fir
 {
     const struct rd_kafka_metadata *metadata;
     uint32_t named = consumer->topic_count;
-    int64_t patience = iso_kafka_now() + PROPAGATION_MS;
+    int64_t patience = iso_clock_ms() + PROPAGATION_MS;
     while (consumer->prefix_count && error->status == ISO_OK) {
         rd_kafka_resp_err_t failure =
             rd_kafka_metadata(consumer->client.handle, 1, NULL, &metadata, remaining_ms(deadline));
@@ -329,7 +328,7 @@ static enum iso_status find_topics(struct iso_kafka_consumer *consumer, bool fir
             !first || consumer->topic_count > named || (!failure && consumer->wait_for_topics);
         if (is_enough)
             break;
-        if (consumer->client.fatal || iso_kafka_now() >= (failure ? deadline : patience)) {
+        if (consumer->client.fatal || iso_clock_ms() >= (failure ? deadline : patience)) {
             struct topic none = {.name = consumer->prefixes[0]};
             if (failure)
                 return explain_topic(consumer, &none, failure, error);
@@ -345,7 +344,7 @@ enum iso_status kafka_consumer_find(struct iso_kafka_consumer *consumer, bool fi
                                     struct iso_error *error)
 {
     int64_t deadline =
-        iso_kafka_now() + (first ? (int64_t)consumer->connect_seconds * 1000 : LATER_TIMEOUT_MS);
+        iso_clock_ms() + (first ? (int64_t)consumer->connect_seconds * 1000 : LATER_TIMEOUT_MS);
     uint32_t known = consumer->partition_count;
     if (find_topics(consumer, first, deadline, error) != ISO_OK)
         return error->status;
@@ -369,7 +368,7 @@ enum iso_status kafka_consumer_find(struct iso_kafka_consumer *consumer, bool fi
     }
     for (uint32_t i = known; i < consumer->partition_count && error->status == ISO_OK; i++)
         begin_partition(consumer, i, error);
-    consumer->refreshed = iso_kafka_now();
+    consumer->refreshed = iso_clock_ms();
     return error->status;
 }
 

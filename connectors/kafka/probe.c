@@ -150,10 +150,10 @@ static void stop_reading(struct reading *reading)
 
 static void read_again(struct reading *reading)
 {
-    int64_t deadline = iso_kafka_now() + ANSWER_MS;
+    int64_t deadline = iso_clock_ms() + ANSWER_MS;
     reading->queue = rd_kafka_queue_new(reading->client.handle);
     start_reading(reading);
-    while (reading->left && !atomic_load(&reading->probe->ending) && iso_kafka_now() < deadline) {
+    while (reading->left && !atomic_load(&reading->probe->ending) && iso_clock_ms() < deadline) {
         rd_kafka_poll(reading->client.handle, 0);
         rd_kafka_message_t *raw = rd_kafka_consume_queue(reading->queue, LOOK_MS);
         if (!raw)

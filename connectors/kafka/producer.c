@@ -157,10 +157,10 @@ static int32_t count_partitions(struct iso_kafka_producer *producer, int timeout
 /* Waits for the topic, which a broker may create when it is first asked for. */
 static enum iso_status await_topic(struct iso_kafka_producer *producer, struct iso_error *error)
 {
-    int64_t deadline = iso_kafka_now() + CONNECT_SECONDS * 1000;
+    int64_t deadline = iso_clock_ms() + CONNECT_SECONDS * 1000;
     for (;;) {
         rd_kafka_resp_err_t failure;
-        int64_t left = deadline - iso_kafka_now();
+        int64_t left = deadline - iso_clock_ms();
         producer->partition_count = count_partitions(producer, left < 1 ? 1 : (int)left, &failure);
         rd_kafka_poll(producer->client.handle, failure ? 0 : 50);
         if (producer->partition_count > 0)
@@ -169,10 +169,10 @@ static enum iso_status await_topic(struct iso_kafka_producer *producer, struct i
             return error->status;
         if (failure)
             return iso_kafka_client_no_answer(&producer->client, CONNECT_SECONDS, error);
-        if (iso_kafka_now() >= deadline && producer->not_created)
+        if (iso_clock_ms() >= deadline && producer->not_created)
             return iso_error_set(error, ISO_FAILED, "topic %s could not be created: %s",
                                  producer->topic_name, rd_kafka_err2str(producer->not_created));
-        if (iso_kafka_now() >= deadline)
+        if (iso_clock_ms() >= deadline)
             return iso_error_set(error, ISO_FAILED, "topic %s does not exist on Kafka broker %s",
                                  producer->topic_name, producer->client.brokers);
     }

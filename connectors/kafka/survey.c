@@ -98,11 +98,11 @@ void iso_kafka_survey_last(struct iso_kafka_survey *survey, const struct iso_kaf
                            void *context)
 {
     rd_kafka_topic_partition_list_t *places = rd_kafka_topic_partition_list_new(topic->partitions);
-    int64_t expected = 0, until = iso_kafka_now() + MESSAGE_MS;
+    int64_t expected = 0, until = iso_clock_ms() + MESSAGE_MS;
     for (int32_t partition = 0; partition < topic->partitions; partition++)
         expected += add_partition(survey, topic->name, partition, most, places);
     if (expected && !rd_kafka_assign(survey->client.handle, places)) {
-        while (expected > 0 && iso_kafka_now() < until) {
+        while (expected > 0 && iso_clock_ms() < until) {
             rd_kafka_message_t *message = rd_kafka_consumer_poll(survey->client.handle, 100);
             if (!message)
                 continue;

@@ -157,14 +157,6 @@ static void complete_old(struct ticdc *ticdc)
     }
 }
 
-static bool has_values(const struct iso_row *row)
-{
-    for (uint32_t i = 0; i < row->count; i++)
-        if (!row->cells[i].is_key)
-            return true;
-    return false;
-}
-
 static enum iso_status take_after(struct ticdc *ticdc, const struct ticdc_change *change,
                                   struct iso_atoms *atoms, struct iso_event *event,
                                   struct iso_error *error)
@@ -185,8 +177,8 @@ static void take_before(struct ticdc *ticdc, const struct ticdc_change *change,
 {
     if (!change->has_old || change->keys_only || ticdc->identity == ISO_IDENTITY_DEFAULT)
         return;
-    if (!ticdc->value &&
-        (!has_values(&ticdc->old) || (change->has_now && ticdc->old.count < ticdc->now.count)))
+    if (!ticdc->value && (!iso_row_has_values(&ticdc->old) ||
+                          (change->has_now && ticdc->old.count < ticdc->now.count)))
         return;
     if (iso_row_value(&ticdc->old, atoms, ticdc->value, &event->before) == ISO_ROW_KNOWN)
         event->flags |= ISO_EVENT_HAS_BEFORE;

@@ -165,14 +165,14 @@ static enum iso_status poll_for(struct world *world, int64_t milliseconds)
 {
     const struct iso_message *messages;
     uint32_t count;
-    int64_t end = iso_kafka_now() + milliseconds;
+    int64_t end = iso_clock_ms() + milliseconds;
     do {
         if (iso_kafka_consumer_poll(world->consumer, 20, &messages, &count, &world->error) !=
             ISO_OK)
             return world->error.status;
         iso_pipeline_feed(world->pipeline, messages, count, 0, &world->error);
         world->seen += count;
-    } while (iso_kafka_now() < end && world->error.status == ISO_OK);
+    } while (iso_clock_ms() < end && world->error.status == ISO_OK);
     return world->error.status;
 }
 
@@ -204,11 +204,11 @@ static void slow_answers(struct world *world)
  * for as long as its messages live. */
 static void leaders_change(struct world *world)
 {
-    int64_t deadline = iso_kafka_now() + PATIENCE_MS;
+    int64_t deadline = iso_clock_ms() + PATIENCE_MS;
     for (int32_t p = 0; p < PARTITIONS; p++)
         iso_kafka_mock_leader(world->mock, "t", p, any_broker(world));
     while (world->seen < world->published && world->error.status == ISO_OK &&
-           iso_kafka_now() < deadline)
+           iso_clock_ms() < deadline)
         poll_for(world, 20);
 }
 
@@ -319,14 +319,14 @@ static void publish(struct world *world, const struct stream *stream, uint32_t f
 static void play(struct world *world, const struct kind *kind, const struct stream *stream)
 {
     uint32_t portion = stream->count / PORTIONS;
-    int64_t deadline = iso_kafka_now() + PATIENCE_MS;
+    int64_t deadline = iso_clock_ms() + PATIENCE_MS;
     for (uint32_t i = 0; i < PORTIONS && world->error.status == ISO_OK; i++) {
         publish(world, stream, i * portion, (i + 1) * portion);
         strike(world, kind);
         poll_for(world, random_below(&world->random, 60));
     }
     while (world->seen < stream->count && world->error.status == ISO_OK &&
-           iso_kafka_now() < deadline)
+           iso_clock_ms() < deadline)
         poll_for(world, 20);
     if (world->error.status == ISO_OK)
         iso_pipeline_end(world->pipeline, 0, &world->error);

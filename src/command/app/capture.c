@@ -42,7 +42,7 @@ static enum iso_status record_topics(struct iso_kafka_consumer *consumer,
                                      struct iso_capture_writer *writer, struct iso_error *error)
 {
     volatile sig_atomic_t *stopped = run_catch_signals(0, false);
-    int64_t flushed = iso_kafka_now();
+    int64_t flushed = iso_clock_ms();
     while (!*stopped && !iso_kafka_consumer_finished(consumer) && error->status == ISO_OK) {
         const struct iso_message *messages;
         uint32_t count;
@@ -50,7 +50,7 @@ static enum iso_status record_topics(struct iso_kafka_consumer *consumer,
         struct iso_error writing = {0};
         for (uint32_t i = 0; i < count && writing.status == ISO_OK; i++)
             iso_capture_write(writer, &messages[i], &writing);
-        int64_t now = iso_kafka_now();
+        int64_t now = iso_clock_ms();
         if (writing.status == ISO_OK && now - flushed >= FLUSH_MS) {
             flushed = now;
             iso_stream_flush(iso_capture_stream(writer), &writing);

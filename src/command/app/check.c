@@ -122,7 +122,7 @@ static enum iso_status judge_history(struct app *app, const struct app_check *ch
                                      struct iso_history *history, uint64_t repeats, double started)
 {
     struct iso_judgement judgement = {0};
-    double loaded = cli_seconds();
+    double loaded = iso_clock_seconds();
     enum iso_status status = check_wishes(app, check, iso_judge_route(&check->judge, history));
     if (status == ISO_OK)
         status = iso_judge(history, &check->judge, &judgement, &app->error);
@@ -130,7 +130,7 @@ static enum iso_status judge_history(struct app *app, const struct app_check *ch
         status = app_check_evidence(app, check, &judgement);
     if (status == ISO_OK && judgement.has_result)
         status = app_check_minimise(app, check, &judgement);
-    double ended = cli_seconds();
+    double ended = iso_clock_seconds();
     judgement.verdict.repeats = repeats;
     judgement.verdict.seconds_load = loaded - started;
     judgement.verdict.seconds_total = ended - started;
@@ -163,8 +163,9 @@ static enum iso_status check_files(struct app *app, void *target, const struct c
     iso_history_init(&history);
     status = app_load_finished(app, &check->load, files, is_stream ? &repeats : NULL, &history);
     if (status == ISO_OK)
-        status = asks_levels ? app_check_levels(app, check, &history, check->started, cli_seconds())
-                             : judge_history(app, check, &history, repeats, check->started);
+        status = asks_levels
+                     ? app_check_levels(app, check, &history, check->started, iso_clock_seconds())
+                     : judge_history(app, check, &history, repeats, check->started);
     iso_history_release(&history);
     return status;
 }
@@ -172,7 +173,7 @@ static enum iso_status check_files(struct app *app, void *target, const struct c
 static enum iso_status run_check(struct app *app, int count, char **arguments)
 {
     struct app_check check = {
-        .load.format = APP_GUESS, .at_least = ISO_LEVELS, .started = cli_seconds()};
+        .load.format = APP_GUESS, .at_least = ISO_LEVELS, .started = iso_clock_seconds()};
     iso_judge_options_init(&check.judge);
     return cli_run(app, count, arguments, &check, check_files);
 }

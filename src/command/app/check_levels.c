@@ -78,7 +78,7 @@ enum iso_status app_check_levels(struct app *app, const struct app_check *check,
                                        .has_least = check->at_least < ISO_LEVELS,
                                        .least = (enum iso_level)check->at_least,
                                        .seconds_load = loaded - started,
-                                       .seconds_total = cli_seconds() - started};
+                                       .seconds_total = iso_clock_seconds() - started};
     if (check->json)
         iso_report_levels_json(&app->out, &report, cli_peak_memory());
     else

@@ -336,7 +336,7 @@ static enum iso_status judge_history(struct app *app, struct probe *probe,
                                      struct iso_history *history)
 {
     struct iso_judgement first = {0}, second = {0};
-    double started = cli_seconds();
+    double started = iso_clock_seconds();
     if (iso_judge_finish(history, NULL, &app->error) != ISO_OK)
         return app->error.status;
     if (app_check_asks_levels(&probe->check))
@@ -348,7 +348,7 @@ static enum iso_status judge_history(struct app *app, struct probe *probe,
     enum iso_outcome outcome = is_both ? both(&first, &second) : first.outcome;
     if (is_both && first.outcome != outcome)
         shown = &second;
-    double seconds = cli_seconds() - started;
+    double seconds = iso_clock_seconds() - started;
     if (outcome != ISO_IS_VIOLATED) /* there is nothing to argue */
         probe->check.explanation.explain = false;
     if (app->error.status == ISO_OK)
@@ -398,7 +398,7 @@ static enum iso_status run_and_judge(struct app *app, struct probe *probe,
     struct iso_history history;
     struct iso_probe_tally tally = {0};
     struct iso_error failed = {0};
-    double started = cli_seconds();
+    double started = iso_clock_seconds();
     iso_history_init(&history);
     say_what_watches(probe, running);
     iso_probe_run(running, &history, &tally, &failed);
@@ -407,7 +407,7 @@ static enum iso_status run_and_judge(struct app *app, struct probe *probe,
     close_sinks(probe);
     if (failed.status == ISO_OK && probe->sinks.status != ISO_OK)
         failed = probe->sinks;
-    say_what_ran(probe, running, &tally, cli_seconds() - started);
+    say_what_ran(probe, running, &tally, iso_clock_seconds() - started);
     enum iso_status status = ISO_OK;
     if (tally.committed + tally.unknown || failed.status == ISO_OK)
         status = judge_history(app, probe, &history);

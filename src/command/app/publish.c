@@ -58,7 +58,7 @@ struct app_publisher *app_publisher_new(const struct app_publish_options *option
     iso_output_to(&publisher->memory, publisher->memory_file, "memory");
     iso_history_writer_init(&publisher->writer, &publisher->memory, ISO_FORMAT_NATIVE);
     iso_rng_seed(&publisher->rng, options->seed);
-    publisher->started = cli_seconds();
+    publisher->started = iso_clock_seconds();
     if (error->status != ISO_OK) {
         app_publisher_close(publisher, NULL, error);
         return NULL;
@@ -120,7 +120,7 @@ static enum iso_status send_watermarks(struct app_publisher *publisher, struct i
 
 static void sleep_until(double time)
 {
-    double left = time - cli_seconds();
+    double left = time - iso_clock_seconds();
     if (left <= 0)
         return;
     struct timespec pause = {(time_t)left, (long)((left - floor(left)) * 1e9)};

@@ -32,13 +32,13 @@ static enum iso_status explain_verdict(struct app *app, struct run_stream *strea
 static enum iso_status replay_files(struct app *app, struct run_stream *stream,
                                     const struct replay *replay, const struct cli_texts *files)
 {
-    double started = cli_seconds();
+    double started = iso_clock_seconds();
     struct iso_error *error = &app->error;
     enum iso_status status = run_recording_open(&stream->recording, NULL, false, error);
     if (status == ISO_OK)
         status = run_replay_files(stream, files, error);
     if (status == ISO_OK)
-        status = run_stream_conclude(stream, cli_seconds() - started, error);
+        status = run_stream_conclude(stream, iso_clock_seconds() - started, error);
     if (stream->kept.history && error->status == ISO_OK)
         explain_verdict(app, stream, &replay->explanation);
     return error->status == ISO_OK ? status : error->status;

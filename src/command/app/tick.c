@@ -157,12 +157,14 @@ static enum iso_status run_rounds(struct app *app, struct tick_command *command,
     volatile sig_atomic_t *stopped = run_catch_signals(0, false);
     struct iso_tick tick;
     uint64_t clock_us = 0, watermark = 0, sent = 0;
-    double until = command->seconds_ms ? cli_seconds() + (double)command->seconds_ms / 1000 : 0;
+    double until =
+        command->seconds_ms ? iso_clock_seconds() + (double)command->seconds_ms / 1000 : 0;
     struct iso_database *database = iso_database_connect(url, &app->error);
     iso_tick_init(&tick, command->grace_ms * 1000);
     if (database)
         iso_tick_check(database, &app->error);
-    while (app->error.status == ISO_OK && !*stopped && (until == 0 || cli_seconds() < until)) {
+    while (app->error.status == ISO_OK && !*stopped &&
+           (until == 0 || iso_clock_seconds() < until)) {
         struct iso_error trouble = {0};
         if (iso_tick_ask(&tick, database, &clock_us, &trouble) == ISO_OK &&
             iso_tick_due(&tick, clock_us, &watermark) &&

@@ -1,25 +1,29 @@
 #define _GNU_SOURCE
 #include "base/clock.h"
 
-#include <time.h>
-
-double iso_clock_seconds(void)
+int64_t iso_clock_of(clockid_t clock)
 {
     struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
-}
-
-int64_t iso_clock_ms(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+    clock_gettime(clock, &now);
+    return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
 }
 
 int64_t iso_clock_nanoseconds(void)
 {
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
+    return iso_clock_of(CLOCK_MONOTONIC);
+}
+
+double iso_clock_seconds(void)
+{
+    return (double)iso_clock_nanoseconds() / 1e9;
+}
+
+int64_t iso_clock_ms(void)
+{
+    return iso_clock_nanoseconds() / 1000000;
+}
+
+int64_t iso_clock_since_1970(void)
+{
+    return iso_clock_of(CLOCK_REALTIME) / 1000000;
 }

@@ -6,15 +6,9 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <stddef.h>
-#include <time.h>
 #include <unistd.h>
 
-static uint64_t microseconds(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (uint64_t)now.tv_sec * 1000000 + (uint64_t)now.tv_nsec / 1000;
-}
+#include "base/clock.h"
 
 static void *run_syncer(void *argument)
 {
@@ -35,7 +29,7 @@ static void *run_syncer(void *argument)
         syncer->failure = syncer->failure ? syncer->failure : failure;
         if (!failure && !syncer->then) {
             syncer->reached = syncer->started;
-            syncer->took = microseconds() - syncer->started;
+            syncer->took = (uint64_t)iso_clock_nanoseconds() / 1000 - syncer->started;
         }
         syncer->file = -1;
         pthread_cond_broadcast(&syncer->changed);
@@ -88,7 +82,7 @@ bool syncer_start(struct syncer *syncer, int file, void (*then)(void *context), 
     syncer->file = copy;
     syncer->then = then;
     syncer->context = context;
-    syncer->started = microseconds();
+    syncer->started = (uint64_t)iso_clock_nanoseconds() / 1000;
     pthread_cond_broadcast(&syncer->changed);
     pthread_mutex_unlock(&syncer->lock);
     return true;

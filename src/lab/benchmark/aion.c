@@ -113,7 +113,7 @@ static enum iso_status feed_saturated(struct iso_aion *engine,
     struct iso_aion_stats stats;
     uint32_t count = arrivals->history.txns.count, batches = 0;
     uint64_t bytes = 0, now = 0;
-    double started = cli_seconds();
+    double started = iso_clock_seconds();
     for (uint32_t first = 0; first < count; first += batch) {
         uint32_t taken = count - first < batch ? count - first : batch;
         now = arrivals->arrivals[first + taken - 1].microseconds / 1000;
@@ -126,7 +126,7 @@ static enum iso_status feed_saturated(struct iso_aion *engine,
     }
     bytes = larger_bytes(bytes, engine);
     iso_aion_end(engine, now);
-    numbers[RATE] = count / (cli_seconds() - started);
+    numbers[RATE] = count / (iso_clock_seconds() - started);
     numbers[BYTES] = (double)bytes;
     iso_aion_stats(engine, &stats);
     numbers[FOUND] = 0;
@@ -152,7 +152,7 @@ struct turns {
 
 static double microseconds_since(double started)
 {
-    return (cli_seconds() - started) * 1e6;
+    return (iso_clock_seconds() - started) * 1e6;
 }
 
 /* The engine takes what has arrived, at most a batch, whenever it is free. */
@@ -169,7 +169,7 @@ static enum iso_status take_turns(struct iso_aion *engine, const struct bench_ar
         while (end < count && end - first < batch &&
                (double)arrivals->arrivals[end].microseconds <= clock)
             end++;
-        double started = cli_seconds();
+        double started = iso_clock_seconds();
         if (iso_aion_add(engine, first, end - first, (uint64_t)(clock / 1000), NULL, error) !=
             ISO_OK)
             return error->status;

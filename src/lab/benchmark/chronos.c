@@ -56,14 +56,14 @@ static enum iso_status judge_in_child(void *context, double *numbers, struct iso
                                         .max_violations = 1000};
     struct iso_history history;
     struct iso_verdict verdict;
-    double started = cli_seconds();
+    double started = iso_clock_seconds();
     iso_history_init(&history);
     iso_verdict_init(&verdict, &history, options.level, options.max_violations);
     if (bench_load(point, options.threads, &history, error) == ISO_OK &&
         iso_history_finish(&history, error) == ISO_OK) {
-        verdict.seconds_load = cli_seconds() - started;
+        verdict.seconds_load = iso_clock_seconds() - started;
         if (iso_chronos_check(&history, &options, &verdict, error) == ISO_OK) {
-            verdict.seconds_total = cli_seconds() - started;
+            verdict.seconds_total = iso_clock_seconds() - started;
             fill_in(point, &verdict, numbers);
         }
     }

@@ -59,9 +59,7 @@ static bool decoder_applies(const struct bench_point *point)
 
 static double processor_seconds(void)
 {
-    struct timespec now;
-    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
-    return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
+    return (double)iso_clock_of(CLOCK_THREAD_CPUTIME_ID) / 1e9;
 }
 
 static enum iso_status decode_messages(struct decoding *decoding,

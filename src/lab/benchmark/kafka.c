@@ -124,14 +124,14 @@ static enum iso_status produce_topic(const struct cluster *cluster, struct bench
         return error->status;
     *made = true;
     int32_t partitions = iso_kafka_producer_partitions(producer);
-    double started = cli_seconds();
+    double started = iso_clock_seconds();
     for (uint32_t i = 0; i < messages->count && error->status == ISO_OK; i++) {
         messages->list[i].partition = (int32_t)(messages->session[i] % (uint32_t)partitions);
         iso_kafka_producer_send(producer, &messages->list[i], error);
     }
     if (error->status == ISO_OK &&
         iso_kafka_producer_flush(producer, FLUSH_SECONDS, error) == ISO_OK) {
-        double seconds = cli_seconds() - started;
+        double seconds = iso_clock_seconds() - started;
         numbers[PRODUCED] = messages->count / seconds;
         numbers[PRODUCED_BYTES] = (double)messages->bytes / 1e6 / seconds;
     }
@@ -148,7 +148,7 @@ static enum iso_status consume_topic(const struct cluster *cluster, uint32_t exp
     const char *topic = cluster->topic;
     struct iso_kafka_consumer_options options = {
         .properties = &cluster->properties, .topics = &topic, .topic_count = 1, .until_eof = true};
-    double started = cli_seconds();
+    double started = iso_clock_seconds();
     struct iso_kafka_consumer *consumer = iso_kafka_consumer_new(&options, inputs, error);
     while (error->status == ISO_OK && iso_kafka_consumer_counters(consumer)->messages < expected &&
            !iso_kafka_consumer_finished(consumer)) {
@@ -156,11 +156,11 @@ static enum iso_status consume_topic(const struct cluster *cluster, uint32_t exp
         uint32_t count;
         if (iso_kafka_consumer_poll(consumer, POLL_MS, &messages, &count, error) == ISO_OK &&
             pipeline)
-            iso_pipeline_feed(pipeline, messages, count, (uint64_t)iso_kafka_now(), error);
+            iso_pipeline_feed(pipeline, messages, count, (uint64_t)iso_clock_ms(), error);
     }
     if (error->status == ISO_OK && pipeline)
-        iso_pipeline_end(pipeline, (uint64_t)iso_kafka_now(), error);
-    *seconds = cli_seconds() - started;
+        iso_pipeline_end(pipeline, (uint64_t)iso_clock_ms(), error);
+    *seconds = iso_clock_seconds() - started;
     if (error->status == ISO_OK) {
         *counters = *iso_kafka_consumer_counters(consumer);
         if (counters->messages != expected)

@@ -71,7 +71,7 @@ static void send_watermarks(struct client *client, uint64_t timestamp)
 
 static void sleep_until(double due)
 {
-    double left = due - cli_seconds();
+    double left = due - iso_clock_seconds();
     if (left > 0)
         nanosleep(&(struct timespec){(time_t)left, (long)((left - (double)(time_t)left) * 1e9)},
                   NULL);
@@ -85,13 +85,13 @@ static int32_t partition_of(const struct client *client, uint32_t message)
 static void *publish_at_rate(void *context)
 {
     struct client *client = context;
-    double started = cli_seconds();
+    double started = iso_clock_seconds();
     uint32_t every = (uint32_t)(client->rate * WATERMARK_MS / 1000) + 1;
     for (uint32_t i = 0; i < client->count && client->error.status == ISO_OK; i++) {
         struct iso_message message = client->messages->list[i];
         message.partition = partition_of(client, i);
         sleep_until(started + i / client->rate);
-        client->sent[i] = cli_seconds();
+        client->sent[i] = iso_clock_seconds();
         iso_kafka_producer_send(client->producer, &message, &client->error);
         if ((i + 1) % every == 0 || i + 1 == client->count)
             send_watermarks(client, client->messages->cts[i]);
@@ -122,7 +122,7 @@ static void note_judged(struct reader *reader, const struct iso_message *message
 {
     const struct client *client = reader->client;
     struct iso_pipeline_stats stats;
-    double now = cli_seconds();
+    double now = iso_clock_seconds();
     for (uint32_t i = 0; i < count; i++) {
         if (is_watermark(&messages[i]))
             continue;
@@ -157,22 +157,22 @@ static void declare_partitions(struct reader *reader)
     const struct iso_kafka_partition *partitions;
     uint32_t count = iso_kafka_consumer_partitions(reader->consumer, &partitions);
     for (uint32_t i = 0; i < count; i++)
-        iso_pipeline_declare(reader->pipeline, partitions[i].input, (uint64_t)iso_kafka_now());
+        iso_pipeline_declare(reader->pipeline, partitions[i].input, (uint64_t)iso_clock_ms());
 }
 
 static enum iso_status read_all(struct reader *reader, struct iso_error *error)
 {
     double patience =
-        cli_seconds() + reader->client->count / reader->client->rate + PATIENCE_SECONDS;
+        iso_clock_seconds() + reader->client->count / reader->client->rate + PATIENCE_SECONDS;
     while (reader->final < reader->client->count && error->status == ISO_OK) {
         const struct iso_message *messages;
         uint32_t count;
         if (iso_kafka_consumer_poll(reader->consumer, POLL_MS, &messages, &count, error) ==
                 ISO_OK &&
-            iso_pipeline_feed(reader->pipeline, messages, count, (uint64_t)iso_kafka_now(),
-                              error) == ISO_OK)
+            iso_pipeline_feed(reader->pipeline, messages, count, (uint64_t)iso_clock_ms(), error) ==
+                ISO_OK)
             note_judged(reader, messages, count);
-        if (cli_seconds() > patience)
+        if (iso_clock_seconds() > patience)
             iso_error_set(error, ISO_FAILED, "%u of %u transactions arrived in time", reader->total,
                           reader->client->count);
     }

@@ -277,9 +277,7 @@ static struct iso_aion *new_engine(const struct bench *bench, struct iso_team *t
 
 static double processor_seconds(void)
 {
-    struct timespec now;
-    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
-    return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
+    return (double)iso_clock_of(CLOCK_PROCESS_CPUTIME_ID) / 1e9;
 }
 
 /* ---- progress ---- */
@@ -339,7 +337,7 @@ static void note_memory(struct run *run)
 /* False: the run has lasted for as long as it may. */
 static bool goes_on(struct run *run)
 {
-    double at = cli_seconds() - run->started;
+    double at = iso_clock_seconds() - run->started;
     if (run->bench->every && at - run->shown.at >= (double)run->bench->every)
         print_row(run, at);
     return !run->bench->duration || at < (double)run->bench->duration;
@@ -351,12 +349,12 @@ static enum iso_status feed_engine(struct run *run, uint32_t count, struct iso_e
     iso_history_clear(&simulation->block);
     while (simulation->block.txns.count < count)
         execute_transaction(simulation);
-    double started = cli_seconds(), processor = processor_seconds();
+    double started = iso_clock_seconds(), processor = processor_seconds();
     iso_aion_block(run->engine, &simulation->block);
     if (iso_aion_add(run->engine, 0, count, simulation->done / 25, NULL, error) != ISO_OK)
         return error->status;
     iso_aion_watermark(run->engine, 2 * simulation->done, simulation->done / 25);
-    run->seconds += cli_seconds() - started;
+    run->seconds += iso_clock_seconds() - started;
     run->processor += processor_seconds() - processor;
     note_memory(run);
     return ISO_OK;
@@ -390,7 +388,7 @@ static void fill_row(const struct run *run, double *numbers)
 static enum iso_status run_all(void *context, double *numbers, struct iso_error *error)
 {
     const struct bench_point *point = context;
-    struct run run = {.bench = &point->bench, .started = cli_seconds()};
+    struct run run = {.bench = &point->bench, .started = iso_clock_seconds()};
     enum iso_status status = ISO_OK;
     simulation_init(&run.simulation, run.bench);
     struct iso_team *team = iso_team_new((uint32_t)run.bench->threads);

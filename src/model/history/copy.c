@@ -87,6 +87,21 @@ static void copy_operation(struct iso_history *into, const struct iso_history *f
         iso_history_copy_moment(into, from, o);
 }
 
+uint32_t iso_history_copy_begin(struct iso_history *into, const struct iso_history *from,
+                                uint32_t t, uint64_t origin)
+{
+    bool alone = from->txns.session[t] == ISO_NONE;
+    iso_atom session = alone ? 0
+                             : iso_atoms_copy(&into->atoms, &from->atoms,
+                                              from->sessions.atom[from->txns.session[t]]);
+    uint32_t copy =
+        iso_history_begin(into, iso_atoms_copy(&into->atoms, &from->atoms, from->txns.tid[t]),
+                          session, iso_status_of(from, t), origin);
+    if (alone)
+        into->txns.session[copy] = ISO_NONE;
+    return copy;
+}
+
 void iso_history_copy_operation(struct iso_history *into, const struct iso_history *from,
                                 uint32_t o, bool timed)
 {

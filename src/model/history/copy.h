@@ -17,6 +17,10 @@ void iso_history_copy_timed(struct iso_history *into, const struct iso_history *
 void iso_history_copy_versions(struct iso_history *into, const struct iso_history *from,
                                uint32_t t);
 
+/* Begins transaction `t` of `from` in `into`, in its session, if it has one; its number. */
+uint32_t iso_history_copy_begin(struct iso_history *into, const struct iso_history *from,
+                                uint32_t t, uint64_t origin);
+
 /* Adds operation `o` to the transaction that `into` began last. */
 void iso_history_copy_operation(struct iso_history *into, const struct iso_history *from,
                                 uint32_t o, bool timed);

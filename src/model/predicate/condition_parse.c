@@ -34,7 +34,7 @@ struct parser {
     uint32_t depth;
 };
 
-static bool parse_any(struct parser *parser, struct expression *expression);
+static bool parse_chain(struct parser *parser, struct expression *expression, bool any);
 
 static bool is_at(const struct parser *parser, enum predicate_word_kind kind)
 {
@@ -618,7 +618,7 @@ static bool parse_is(struct parser *parser, const struct expression *left)
 
 static bool parse_brackets(struct parser *parser, struct expression *expression)
 {
-    bool fine = deeper(parser) && next_word(parser) && parse_any(parser, expression) &&
+    bool fine = deeper(parser) && next_word(parser) && parse_chain(parser, expression, true) &&
                 expect(parser, PREDICATE_CLOSE,
                        is_at(parser, PREDICATE_COMMA) ? "')': lists stand behind IN only"
                                                       : "an operator, AND, OR or ')'");
@@ -710,43 +710,28 @@ static void end_chain(struct parser *parser, uint32_t skip)
     }
 }
 
-static bool parse_term(struct parser *parser, struct expression *expression)
+static bool parse_part(struct parser *parser, struct expression *expression, bool any)
+{
+    return any ? parse_chain(parser, expression, false) : parse_factor(parser, expression);
+}
+
+/* Factors with AND between, or with `any` terms with OR between. */
+static bool parse_chain(struct parser *parser, struct expression *expression, bool any)
 {
     struct expression right;
     uint32_t mark = parser->condition->path_count, skip = 0; /* no chain begins with one */
-    if (!parse_factor(parser, expression))
+    if (!parse_part(parser, expression, any))
         return false;
-    while (is_at(parser, PREDICATE_AND)) {
+    while (is_at(parser, any ? PREDICATE_OR : PREDICATE_AND)) {
         uint32_t middle = parser->condition->path_count;
         emit_truth(parser, expression);
-        skip = emit_skip(parser, ISO_TRUTH_FALSE, skip);
-        if (!next_word(parser) || !parse_factor(parser, &right))
+        skip = emit_skip(parser, any ? ISO_TRUTH_TRUE : ISO_TRUTH_FALSE, skip);
+        if (!next_word(parser) || !parse_part(parser, &right, any))
             return false;
         emit_truth(parser, &right);
         expression->is_operand = false;
-        emit(parser, (struct condition_step){.code = CONDITION_AND});
-        join_paths(parser, mark, middle, ISO_PATH_EITHER);
-    }
-    end_chain(parser, skip);
-    return true;
-}
-
-static bool parse_any(struct parser *parser, struct expression *expression)
-{
-    struct expression right;
-    uint32_t mark = parser->condition->path_count, skip = 0;
-    if (!parse_term(parser, expression))
-        return false;
-    while (is_at(parser, PREDICATE_OR)) {
-        uint32_t middle = parser->condition->path_count;
-        emit_truth(parser, expression);
-        skip = emit_skip(parser, ISO_TRUTH_TRUE, skip);
-        if (!next_word(parser) || !parse_term(parser, &right))
-            return false;
-        emit_truth(parser, &right);
-        expression->is_operand = false;
-        emit(parser, (struct condition_step){.code = CONDITION_OR});
-        join_paths(parser, mark, middle, ISO_PATH_BOTH);
+        emit(parser, (struct condition_step){.code = any ? CONDITION_OR : CONDITION_AND});
+        join_paths(parser, mark, middle, any ? ISO_PATH_BOTH : ISO_PATH_EITHER);
     }
     end_chain(parser, skip);
     return true;
@@ -755,7 +740,7 @@ static bool parse_any(struct parser *parser, struct expression *expression)
 static bool parse_whole(struct parser *parser)
 {
     struct expression expression;
-    if (!parse_any(parser, &expression))
+    if (!parse_chain(parser, &expression, true))
         return false;
     emit_truth(parser, &expression);
     return is_at(parser, PREDICATE_END) ||

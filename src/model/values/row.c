@@ -49,6 +49,14 @@ static bool is_named(const struct iso_cell *cell, const char *name, size_t lengt
     return cell->name_length == length && iso_bytes_equal(cell->name, name, length);
 }
 
+bool iso_row_has_values(const struct iso_row *row)
+{
+    for (uint32_t i = 0; i < row->count; i++)
+        if (!row->cells[i].is_key)
+            return true;
+    return false;
+}
+
 const struct iso_cell *iso_row_find(const struct iso_row *row, const char *name, size_t length)
 {
     for (uint32_t i = 0; i < row->count; i++)

@@ -156,6 +156,9 @@ void iso_cell_put_json(struct iso_text *text, const struct iso_cell *cell);
  * one of them. */
 bool iso_row_set_keys(struct iso_row *row, const struct iso_row *keys);
 
+/* Whether there is something beside the key. */
+bool iso_row_has_values(const struct iso_row *row);
+
 const struct iso_cell *iso_row_find(const struct iso_row *row, const char *name, size_t length);
 
 /* Names of tables as identities begin, "schema.table", put together once each; the last few are

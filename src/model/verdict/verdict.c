@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/heap.h"
 #include "base/memory.h"
 #include "base/numbers.h"
 #include "verdict/unjudged.h"
@@ -54,35 +55,8 @@ static bool comes_before(const struct iso_verdict *verdict, const struct iso_vio
     return iso_violation_compare(verdict->history, left, right) < 0;
 }
 
-static void swap(struct iso_violation *left, struct iso_violation *right)
-{
-    struct iso_violation other = *left;
-    *left = *right;
-    *right = other;
-}
-
-static void sift_up(struct iso_verdict *verdict, uint32_t at)
-{
-    struct iso_violation *heap = verdict->violations;
-    for (; at && comes_before(verdict, &heap[(at - 1) / 2], &heap[at]); at = (at - 1) / 2)
-        swap(&heap[(at - 1) / 2], &heap[at]);
-}
-
-static void sift_down(struct iso_verdict *verdict, uint32_t at)
-{
-    struct iso_violation *heap = verdict->violations;
-    for (;;) {
-        uint32_t last = at, left = 2 * at + 1, right = left + 1;
-        if (left < verdict->violation_count && comes_before(verdict, &heap[last], &heap[left]))
-            last = left;
-        if (right < verdict->violation_count && comes_before(verdict, &heap[last], &heap[right]))
-            last = right;
-        if (last == at)
-            return;
-        swap(&heap[at], &heap[last]);
-        at = last;
-    }
-}
+/* The last of those that are kept is the heap's first. */
+#define IS_LATER(left, right) comes_before(verdict, right, left)
 
 bool iso_verdict_keeps(const struct iso_verdict *verdict, const struct iso_violation *violation)
 {
@@ -126,13 +100,13 @@ static void compact_lists(struct iso_verdict *verdict)
 /* In place of the last one that is kept; its lists are given up once they are most of all. */
 static void replace_last(struct iso_verdict *verdict, const struct iso_violation *violation)
 {
-    struct iso_violation *last = &verdict->violations[0];
+    const struct iso_violation *last = &verdict->violations[0];
     verdict->elements_unused += is_own_list(verdict, &last->expected) ? last->expected.count : 0;
     verdict->elements_unused += is_own_list(verdict, &last->actual) ? last->actual.count : 0;
-    *last = *violation;
+    ISO_HEAP_POP(verdict->violations, verdict->violation_count, IS_LATER);
+    ISO_HEAP_PUSH(verdict->violations, verdict->violation_count, *violation, IS_LATER);
     if (verdict->elements_unused > verdict->element_count / 2)
         compact_lists(verdict);
-    sift_down(verdict, 0);
 }
 
 void iso_verdict_keep(struct iso_verdict *verdict, const struct iso_violation *violation)
@@ -144,10 +118,11 @@ void iso_verdict_keep(struct iso_verdict *verdict, const struct iso_violation *v
         replace_last(verdict, violation);
         return;
     }
-    ISO_PUSH(verdict->violations, verdict->violation_count, verdict->violation_capacity,
-             *violation);
+    ISO_GROW(verdict->violations, verdict->violation_count, verdict->violation_capacity);
     if (verdict->limit)
-        sift_up(verdict, verdict->violation_count - 1);
+        ISO_HEAP_PUSH(verdict->violations, verdict->violation_count, *violation, IS_LATER);
+    else
+        verdict->violations[verdict->violation_count++] = *violation;
 }
 
 void iso_verdict_add(struct iso_verdict *verdict, const struct iso_violation *violation)

@@ -15,7 +15,7 @@
 void cli_progress_init(struct cli_progress *progress, const char *verb, bool quiet)
 {
     *progress = (struct cli_progress){.shown = !quiet && cli_log_can_draw(), .verb = verb};
-    progress->started = cli_seconds();
+    progress->started = iso_clock_seconds();
     progress->updated = progress->started + FIRST_AFTER - THEN_EVERY;
 }
 
@@ -50,7 +50,7 @@ void cli_progress_update(void *context, uint64_t done, uint64_t total)
     char text[160];
     if (!progress->shown)
         return;
-    double now = cli_seconds();
+    double now = iso_clock_seconds();
     if (now - progress->updated < THEN_EVERY)
         return;
     progress->updated = now;

@@ -4,10 +4,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Seconds of a clock that never goes back. */
-double cli_seconds(void);
-
-uint64_t cli_microseconds(void);
+#include "base/clock.h"
 
 /* The number of processors that this process may use. */
 unsigned cli_processors(void);

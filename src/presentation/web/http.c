@@ -11,9 +11,9 @@
 #include <page.html.policy.h>
 #include <string.h>
 #include <sys/eventfd.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/memory.h"
 #include "base/shared_library.h"
 #include "web/guard.h"
@@ -51,13 +51,6 @@ struct iso_http {
     struct iso_web_names names;
     char *token; /* NULL: none */
 };
-
-static uint64_t now_ms(void)
-{
-    struct timespec time;
-    clock_gettime(CLOCK_MONOTONIC, &time);
-    return (uint64_t)time.tv_sec * 1000 + (uint64_t)time.tv_nsec / 1000000;
-}
 
 /* ---- answering ---- */
 
@@ -142,7 +135,7 @@ static void on_connection(void *context, struct MHD_Connection *connection, void
         guard_begin(&http->guard, descriptor,
                     http->mhd.get_connection_info(connection, MHD_CONNECTION_INFO_CLIENT_ADDRESS)
                         ->client_addr,
-                    now_ms());
+                    (uint64_t)iso_clock_ms());
 }
 
 /* Until wakeup_fd is written to. MHD says by when it wants to run though nothing happens. */
@@ -155,7 +148,7 @@ static void *run_server(void *context)
         {.fd = http->wakeup_fd, .events = POLLIN}};
     while (!heard[1].revents) {
         MHD_UNSIGNED_LONG_LONG wish;
-        uint64_t wait = guard_look(&http->guard, now_ms());
+        uint64_t wait = guard_look(&http->guard, (uint64_t)iso_clock_ms());
         if (http->mhd.get_timeout(http->daemon, &wish) == MHD_YES && wish < wait)
             wait = wish;
         poll(heard, 2, (int)wait);

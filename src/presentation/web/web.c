@@ -4,8 +4,8 @@
 #include <pthread.h>
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 
+#include "base/clock.h"
 #include "base/memory.h"
 #include "base/redact.h"
 
@@ -15,19 +15,12 @@ struct iso_web {
     struct iso_web_state state;
 };
 
-static uint64_t now_ms(void)
-{
-    struct timespec time;
-    clock_gettime(CLOCK_REALTIME, &time);
-    return (uint64_t)time.tv_sec * 1000 + (uint64_t)time.tv_nsec / 1000000;
-}
-
 static void answer_request(void *context, const struct iso_web_rules *rules,
                            const struct iso_web_request *request, struct iso_web_answer *answer)
 {
     struct iso_web *web = context;
     pthread_mutex_lock(&web->lock);
-    iso_web_answer(&web->state, rules, now_ms(), request, answer);
+    iso_web_answer(&web->state, rules, (uint64_t)iso_clock_since_1970(), request, answer);
     pthread_mutex_unlock(&web->lock);
 }
 
@@ -77,7 +70,7 @@ void iso_web_publish(struct iso_web *web, struct iso_metrics *metrics, bool read
     pthread_mutex_lock(&web->lock);
     struct iso_metrics old = web->state.metrics;
     web->state.metrics = *metrics;
-    web->state.published = now_ms();
+    web->state.published = (uint64_t)iso_clock_since_1970();
     web->state.ready = ready;
     publish_words(web->state.trouble, sizeof web->state.trouble, trouble);
     publish_words(web->state.waiting, sizeof web->state.waiting, waiting);

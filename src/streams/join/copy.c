@@ -24,15 +24,7 @@ static void copy_members(struct iso_history *into, const struct iso_history *fro
 
 uint32_t join_copy_head(struct iso_history *into, const struct iso_history *from, uint32_t t)
 {
-    bool alone = from->txns.session[t] == ISO_NONE;
-    iso_atom session = alone ? 0
-                             : iso_atoms_copy(&into->atoms, &from->atoms,
-                                              from->sessions.atom[from->txns.session[t]]);
-    uint32_t copy =
-        iso_history_begin(into, iso_atoms_copy(&into->atoms, &from->atoms, from->txns.tid[t]),
-                          session, iso_status_of(from, t), from->txns.origin[t]);
-    if (alone)
-        into->txns.session[copy] = ISO_NONE;
+    uint32_t copy = iso_history_copy_begin(into, from, t, from->txns.origin[t]);
     copy_members(into, from, t);
     return copy;
 }

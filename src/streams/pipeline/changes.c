@@ -200,7 +200,7 @@ enum iso_status pipeline_drain(struct iso_pipeline *pipeline, uint64_t now, stru
             break;
         case ISO_JOIN_ALTERED:
             pipeline_note_altered(pipeline, &out->block.atoms, step->tid, step->cts);
-            pipeline_queries_altered(pipeline, &out->block.atoms, step->tid, step->cts);
+            pipeline_queries_altered(pipeline, &out->block.atoms, step->tid, step->cts, false);
             break;
         case ISO_JOIN_BEYOND:
             id_set_add(&pipeline->lost.beyond, pipeline_beyond_id(&out->block.atoms, step->tid));
@@ -214,7 +214,8 @@ enum iso_status pipeline_drain(struct iso_pipeline *pipeline, uint64_t now, stru
             if (step->cts && step->lost.may_empty)
                 pipeline_note_altered(pipeline, &out->block.atoms, step->lost.table, step->cts);
             if (step->cts)
-                pipeline_queries_lost(pipeline, &out->block.atoms, step->lost.table, step->cts);
+                pipeline_queries_altered(pipeline, &out->block.atoms, step->lost.table, step->cts,
+                                         true);
             break;
         case ISO_JOIN_RESOLVE:
             iso_aion_resolve(pipeline->engine, &out->block.atoms, step->tid, step->committed,

@@ -144,9 +144,7 @@ void pipeline_queries_add(
 void pipeline_queries_flush(struct iso_pipeline *pipeline);
 void pipeline_queries_initial(struct iso_pipeline *pipeline, iso_atom key, iso_atom value);
 void pipeline_queries_altered(struct iso_pipeline *pipeline, const struct iso_atoms *atoms,
-                              iso_atom table, uint64_t cts);
-void pipeline_queries_lost(struct iso_pipeline *pipeline, const struct iso_atoms *atoms,
-                           iso_atom table, uint64_t cts);
+                              iso_atom table, uint64_t cts, bool is_lost);
 void pipeline_queries_resolve(struct iso_pipeline *pipeline, const struct iso_atoms *atoms,
                               iso_atom tid, bool committed, uint64_t cts);
 void pipeline_queries_watermark(struct iso_pipeline *pipeline, uint64_t watermark);

@@ -317,25 +317,15 @@ void pipeline_queries_initial(struct iso_pipeline *pipeline, iso_atom key, iso_a
 }
 
 void pipeline_queries_altered(struct iso_pipeline *pipeline, const struct iso_atoms *atoms,
-                              iso_atom table, uint64_t cts)
+                              iso_atom table, uint64_t cts, bool is_lost)
 {
     char buffer[ISO_ATOM_TEXT_MAX];
     struct iso_json_text name;
     if (!pipeline->queries.engine)
         return;
     name.at = iso_atom_text(atoms, table, buffer, &name.length);
-    iso_rowsets_shards_altered(pipeline->queries.engine, name, cts);
-}
-
-void pipeline_queries_lost(struct iso_pipeline *pipeline, const struct iso_atoms *atoms,
-                           iso_atom table, uint64_t cts)
-{
-    char buffer[ISO_ATOM_TEXT_MAX];
-    struct iso_json_text name;
-    if (!pipeline->queries.engine)
-        return;
-    name.at = iso_atom_text(atoms, table, buffer, &name.length);
-    iso_rowsets_shards_lost(pipeline->queries.engine, name, cts);
+    (is_lost ? iso_rowsets_shards_lost : iso_rowsets_shards_altered)(pipeline->queries.engine, name,
+                                                                     cts);
 }
 
 void pipeline_queries_resolve(struct iso_pipeline *pipeline, const struct iso_atoms *atoms,

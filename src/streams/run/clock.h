@@ -14,7 +14,7 @@
 
 #include "connectors/kafka/consumer.h"
 
-/* `now` is iso_kafka_now's everywhere. */
+/* `now` is iso_clock_ms's everywhere. */
 struct run_clock {
     int64_t looked;        /* when it last looked whether time passes */
     int64_t skew;          /* what the pipeline's time has beyond the clock's */

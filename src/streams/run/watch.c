@@ -203,7 +203,7 @@ static enum iso_status feed_step(struct watcher *watcher, struct iso_error *erro
     uint32_t count;
     struct iso_error polling = {0};
     iso_kafka_consumer_poll(watcher->consumer, POLL_MS, &messages, &count, &polling);
-    int64_t now = iso_kafka_now();
+    int64_t now = iso_clock_ms();
     uint64_t time = run_clock_time(&watcher->clock, watcher->consumer, now);
     if (watcher->clock.jumped)
         watcher->flushed = watcher->display.updated = 0; /* what the clock says to do is due now */
@@ -212,13 +212,13 @@ static enum iso_status feed_step(struct watcher *watcher, struct iso_error *erro
     take_batch(watcher, messages, count, time, error);
     align_partitions(watcher);
     flush_recording(watcher, now, error);
-    run_bad_records_sum_up(&watcher->stream.remarks.bad_records, cli_seconds(), false);
+    run_bad_records_sum_up(&watcher->stream.remarks.bad_records, iso_clock_seconds(), false);
     /* Messages that came before the consumer failed have been judged. */
     if (polling.status != ISO_OK && error->status == ISO_OK)
         iso_error_set(error, polling.status, "%s", polling.text);
     work_between_batches(watcher, time, now, error);
     if (count)
-        watcher->came = iso_kafka_now();
+        watcher->came = iso_clock_ms();
     /* caught up: whoever reads the verdicts is to see them */
     else
         run_output_flush(&watcher->stream.output);
@@ -239,7 +239,7 @@ static bool is_finished(const struct watcher *watcher)
 /* Reading to the ends of then, it waits no longer than --shutdown-timeout for a broker. */
 static bool is_given_up(const struct watcher *watcher)
 {
-    if (iso_kafka_now() - watcher->came < (int64_t)watcher->options->shutdown_timeout)
+    if (iso_clock_ms() - watcher->came < (int64_t)watcher->options->shutdown_timeout)
         return false;
     cli_log_warning(
         "--drain: no broker gave anything for as long as --shutdown-timeout: what still waits stays undecided");
@@ -249,7 +249,7 @@ static bool is_given_up(const struct watcher *watcher)
 /* Recorders that live say within the time that they promise how many records they have had. */
 static bool waits_for_recorders(struct watcher *watcher)
 {
-    int64_t now = iso_kafka_now(), most = (int64_t)watcher->options->shutdown_timeout;
+    int64_t now = iso_clock_ms(), most = (int64_t)watcher->options->shutdown_timeout;
     int64_t awaited = (int64_t)iso_pipeline_awaited(watcher->stream.pipeline) + DELIVERY_MS;
     if (!watcher->asked && awaited > DELIVERY_MS)
         cli_log("--drain: who records says within %.0f s how much there was; a second signal ends "
@@ -271,7 +271,7 @@ static bool is_stopped(struct watcher *watcher)
     if (waits_for_recorders(watcher))
         return false;
     watcher->drains = watcher->ends.ends_alone = true;
-    watcher->came = iso_kafka_now();
+    watcher->came = iso_clock_ms();
     if (iso_kafka_consumer_stop_at_ends(watcher->consumer, &error) == ISO_OK)
         return false;
     cli_log_warning("--drain: %s", error.text);
@@ -290,7 +290,7 @@ static void end_input(struct watcher *watcher, struct iso_error *error)
     struct run_durable *durable = durable_of(watcher);
     if (is_over(watcher))
         return;
-    uint64_t time = run_clock_time(&watcher->clock, watcher->consumer, iso_kafka_now());
+    uint64_t time = run_clock_time(&watcher->clock, watcher->consumer, iso_clock_ms());
     if (!durable || run_durable_finish(durable, time, error) == ISO_OK)
         iso_pipeline_end(watcher->stream.pipeline, time, error);
     ISO_FAULT(iso_fault_point("after-end"));
@@ -353,7 +353,7 @@ static enum iso_status go_on(struct watcher *watcher, struct iso_kafka_consumer_
         return error->status;
     settings->positions = *positions = run_durable_positions(durable, &settings->position_count);
     settings->start = ISO_KAFKA_POSITIONS;
-    run_clock_resume(&watcher->clock, durable->progress.time, iso_kafka_now());
+    run_clock_resume(&watcher->clock, durable->progress.time, iso_clock_ms());
     watcher->batch = iso_allocate(1);
     return ISO_OK;
 }
@@ -456,7 +456,7 @@ static void start_run(struct watcher *watcher, struct iso_error *error)
 {
     const struct run_watch_options *options = watcher->options;
     uint64_t read = watcher->durable.progress.messages;
-    int64_t now = iso_kafka_now();
+    int64_t now = iso_clock_ms();
     watcher->left = options->messages ? options->messages : UINT64_MAX;
     watcher->left -= read < watcher->left ? read : watcher->left;
     run_clock_skip(&watcher->clock, now);
@@ -469,8 +469,8 @@ static void start_run(struct watcher *watcher, struct iso_error *error)
 static enum iso_status watch_topics(struct watcher *watcher, struct iso_error *error)
 {
     struct run_stream *stream = &watcher->stream;
-    double started = cli_seconds();
-    run_clock_init(&watcher->clock, iso_kafka_now());
+    double started = iso_clock_seconds();
+    run_clock_init(&watcher->clock, iso_clock_ms());
     if (watcher->options->durable.state)
         catch_signals(watcher);
     if (open_consumer(watcher, error) != ISO_OK || open_status(watcher, error) != ISO_OK)
@@ -484,7 +484,7 @@ static enum iso_status watch_topics(struct watcher *watcher, struct iso_error *e
     stream->complete = is_finished(watcher);
     if (error->status == ISO_OK && stream->complete)
         end_input(watcher, error);
-    return conclude_run(watcher, cli_seconds() - started, error);
+    return conclude_run(watcher, iso_clock_seconds() - started, error);
 }
 
 enum iso_status run_watch_run(const struct run_watch_options *options, struct iso_output *standard,

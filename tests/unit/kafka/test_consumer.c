@@ -98,7 +98,7 @@ static void check(struct world *world, const struct iso_message *message)
 /* Polls until `count` messages of every partition have been seen. */
 static void consume(struct world *world, struct iso_kafka_consumer *consumer, uint64_t count)
 {
-    int64_t deadline = iso_kafka_now() + PATIENCE_MS;
+    int64_t deadline = iso_clock_ms() + PATIENCE_MS;
     uint64_t total = 0;
     while (total < count * PARTITIONS) {
         const struct iso_message *messages;
@@ -108,7 +108,7 @@ static void consume(struct world *world, struct iso_kafka_consumer *consumer, ui
         for (uint32_t i = 0; i < got; i++)
             check(world, &messages[i]);
         total += got;
-        if (iso_kafka_now() > deadline)
+        if (iso_clock_ms() > deadline)
             fail_msg("%llu of %llu messages came", (unsigned long long)total,
                      (unsigned long long)count * PARTITIONS);
     }
@@ -230,8 +230,8 @@ static void starts_where_the_group_has_committed(void **state)
     assert_string_equal(world->error.text, "");
     for (int p = 0; p < PARTITIONS; p++)
         world->seen[p][1] = 100 - due[p];
-    for (int64_t deadline = iso_kafka_now() + PATIENCE_MS;
-         !iso_kafka_consumer_finished(consumer) && iso_kafka_now() < deadline;) {
+    for (int64_t deadline = iso_clock_ms() + PATIENCE_MS;
+         !iso_kafka_consumer_finished(consumer) && iso_clock_ms() < deadline;) {
         assert_int_equal(iso_kafka_consumer_poll(consumer, 100, &messages, &got, &world->error),
                          ISO_OK);
         for (uint32_t i = 0; i < got; i++)
@@ -306,8 +306,8 @@ static void pausing_and_resuming_loses_nothing(void **state)
         (struct iso_kafka_consumer_options){.until_eof = true, .high_water = 10, .low_water = 1});
     const struct iso_message *messages;
     uint32_t got;
-    int64_t deadline = iso_kafka_now() + PATIENCE_MS;
-    for (uint64_t round = 0; !iso_kafka_consumer_finished(consumer) && iso_kafka_now() < deadline;
+    int64_t deadline = iso_clock_ms() + PATIENCE_MS;
+    for (uint64_t round = 0; !iso_kafka_consumer_finished(consumer) && iso_clock_ms() < deadline;
          round++) {
         assert_int_equal(iso_kafka_consumer_poll(consumer, 5, &messages, &got, &world->error),
                          ISO_OK);
@@ -337,8 +337,8 @@ static void partitions_are_read_side_by_side(void **state)
     produce(world, "t", 0, MESSAGES);
     struct iso_kafka_consumer *consumer =
         open_consumer(world, (struct iso_kafka_consumer_options){.until_eof = true});
-    for (int64_t deadline = iso_kafka_now() + PATIENCE_MS;
-         !iso_kafka_consumer_finished(consumer) && iso_kafka_now() < deadline;) {
+    for (int64_t deadline = iso_clock_ms() + PATIENCE_MS;
+         !iso_kafka_consumer_finished(consumer) && iso_clock_ms() < deadline;) {
         assert_int_equal(iso_kafka_consumer_poll(consumer, 100, &messages, &got, &world->error),
                          ISO_OK);
         for (uint32_t i = 0; i < got; i++) {
@@ -369,8 +369,8 @@ static void one_partition_is_held_and_let_go(void **state)
         held = partitions[i].partition == 2 ? i : held;
     assert_int_equal(iso_kafka_consumer_behind(consumer, held), 10000);
     iso_kafka_consumer_pause(consumer, held, true);
-    int64_t deadline = iso_kafka_now() + PATIENCE_MS;
-    for (uint64_t total = 0; total < 10000 * (PARTITIONS - 1) && iso_kafka_now() < deadline;
+    int64_t deadline = iso_clock_ms() + PATIENCE_MS;
+    for (uint64_t total = 0; total < 10000 * (PARTITIONS - 1) && iso_clock_ms() < deadline;
          total += got) {
         assert_int_equal(iso_kafka_consumer_poll(consumer, 100, &messages, &got, &world->error),
                          ISO_OK);
@@ -382,7 +382,7 @@ static void one_partition_is_held_and_let_go(void **state)
     assert_int_equal(got, 0);
     assert_int_equal(world->seen[2][0], 0);
     iso_kafka_consumer_pause(consumer, held, false);
-    while (!iso_kafka_consumer_finished(consumer) && iso_kafka_now() < deadline) {
+    while (!iso_kafka_consumer_finished(consumer) && iso_clock_ms() < deadline) {
         assert_int_equal(iso_kafka_consumer_poll(consumer, 100, &messages, &got, &world->error),
                          ISO_OK);
         for (uint32_t i = 0; i < got; i++)
@@ -407,8 +407,8 @@ static void what_waits_is_bounded(void **state)
         world, (struct iso_kafka_consumer_options){.until_eof = true, .high_water = 1});
     const struct iso_kafka_counters *counters = iso_kafka_consumer_counters(consumer);
     iso_kafka_consumer_backlog(consumer, 1);
-    for (int64_t deadline = iso_kafka_now() + PATIENCE_MS;
-         counters->rests < PARTITIONS && iso_kafka_now() < deadline;) {
+    for (int64_t deadline = iso_clock_ms() + PATIENCE_MS;
+         counters->rests < PARTITIONS && iso_clock_ms() < deadline;) {
         assert_int_equal(iso_kafka_consumer_poll(consumer, 20, &messages, &got, &world->error),
                          ISO_OK);
         assert_int_equal(got, 0);
@@ -443,9 +443,9 @@ static void offset_that_is_gone_is_told_where_shelves_are_full(void **state)
         struct iso_kafka_consumer *consumer =
             open_consumer(world, (struct iso_kafka_consumer_options){.until_eof = true});
         nanosleep(&a_while, NULL);
-        for (int64_t deadline = iso_kafka_now() + PATIENCE_MS;
+        for (int64_t deadline = iso_clock_ms() + PATIENCE_MS;
              error.status == ISO_OK && !iso_kafka_consumer_finished(consumer) &&
-             iso_kafka_now() < deadline;)
+             iso_clock_ms() < deadline;)
             iso_kafka_consumer_poll(consumer, 20, &messages, &got, &error);
         assert_true(error.status == ISO_FAILED
                         ? strstr(error.text, "out of range") != NULL
@@ -471,16 +471,16 @@ static void full_queues_do_not_slow_it_down(void **state)
     produce(world, "t", 0, MESSAGES);
     struct iso_kafka_consumer *consumer =
         open_consumer(world, (struct iso_kafka_consumer_options){.until_eof = true});
-    int64_t since = iso_kafka_now();
+    int64_t since = iso_clock_ms();
     for (int64_t deadline = since + PATIENCE_MS;
-         !iso_kafka_consumer_finished(consumer) && iso_kafka_now() < deadline;) {
+         !iso_kafka_consumer_finished(consumer) && iso_clock_ms() < deadline;) {
         assert_int_equal(iso_kafka_consumer_poll(consumer, 1000, &messages, &got, &world->error),
                          ISO_OK);
-        int64_t now = iso_kafka_now();
+        int64_t now = iso_clock_ms();
         long_waits += now - since > LONG_MS;
         for (uint32_t i = 0; i < got; i++)
             check(world, &messages[i]);
-        since = iso_kafka_now();
+        since = iso_clock_ms();
     }
     for (int p = 0; p < PARTITIONS; p++)
         assert_int_equal(world->seen[p][0], MESSAGES);
@@ -506,8 +506,8 @@ static void slow_topic_pauses_the_consumer(void **state)
     assert_string_equal(world->error.text, "");
     for (int32_t broker = 1; broker <= 3; broker++)
         iso_kafka_mock_latency(world->mock, broker, 50);
-    for (int64_t deadline = iso_kafka_now() + PATIENCE_MS;
-         !iso_kafka_consumer_finished(consumer) && iso_kafka_now() < deadline; total += got) {
+    for (int64_t deadline = iso_clock_ms() + PATIENCE_MS;
+         !iso_kafka_consumer_finished(consumer) && iso_clock_ms() < deadline; total += got) {
         assert_int_equal(iso_kafka_consumer_poll(consumer, 20, &messages, &got, &world->error),
                          ISO_OK);
         for (uint32_t i = 0; i < got; i++) {
@@ -536,8 +536,8 @@ static void consume_until_heard(struct world *world, struct iso_kafka_consumer *
 {
     const struct iso_message *messages;
     uint32_t got;
-    for (int64_t deadline = iso_kafka_now() + PATIENCE_MS;
-         !iso_kafka_consumer_is_live(consumer) && iso_kafka_now() < deadline;) {
+    for (int64_t deadline = iso_clock_ms() + PATIENCE_MS;
+         !iso_kafka_consumer_is_live(consumer) && iso_clock_ms() < deadline;) {
         assert_int_equal(iso_kafka_consumer_poll(consumer, 100, &messages, &got, &world->error),
                          ISO_OK);
         for (uint32_t i = 0; i < got; i++)
@@ -560,32 +560,32 @@ static void brokers_down_and_back(void **state)
     assert_true(iso_kafka_consumer_is_live(consumer));
     for (int32_t broker = 1; broker <= 3; broker++)
         iso_kafka_mock_down(world->mock, broker, true);
-    int64_t deadline = iso_kafka_now() + PATIENCE_MS;
+    int64_t deadline = iso_clock_ms() + PATIENCE_MS;
     do {
         assert_int_equal(iso_kafka_consumer_poll(consumer, 100, &messages, &got, &world->error),
                          ISO_OK);
         assert_int_equal(got, 0);
     } while ((!iso_kafka_consumer_trouble(consumer, trouble, sizeof trouble) ||
               iso_kafka_consumer_is_live(consumer)) &&
-             iso_kafka_now() < deadline);
+             iso_clock_ms() < deadline);
     assert_true(*trouble);
     assert_false(iso_kafka_consumer_is_live(consumer));
     for (int32_t broker = 1; broker <= 3; broker++)
         iso_kafka_mock_down(world->mock, broker, false);
     consume_until_heard(world, consumer); /* nothing has come, and all is well again */
-    for (deadline = iso_kafka_now() + PATIENCE_MS;
+    for (deadline = iso_clock_ms() + PATIENCE_MS;
          iso_kafka_consumer_trouble(consumer, trouble, sizeof trouble) &&
-         iso_kafka_now() < deadline;)
+         iso_clock_ms() < deadline;)
         assert_int_equal(iso_kafka_consumer_poll(consumer, 100, &messages, &got, &world->error),
                          ISO_OK);
     assert_string_equal(trouble, "");
     for (int32_t broker = 1; broker <= 3; broker++)
         iso_kafka_mock_down(world->mock, broker, true);
-    deadline = iso_kafka_now() + PATIENCE_MS;
+    deadline = iso_clock_ms() + PATIENCE_MS;
     do
         assert_int_equal(iso_kafka_consumer_poll(consumer, 100, &messages, &got, &world->error),
                          ISO_OK);
-    while (iso_kafka_consumer_is_live(consumer) && iso_kafka_now() < deadline);
+    while (iso_kafka_consumer_is_live(consumer) && iso_clock_ms() < deadline);
     for (int32_t broker = 1; broker <= 3; broker++)
         iso_kafka_mock_down(world->mock, broker, false);
     produce(world, "t", 1000, 2000);
@@ -652,7 +652,7 @@ static void topic_read_before_its_first_message(void **state)
                                                                  .start = ISO_KAFKA_END});
     if (!consumer)
         fail_msg("%s", world->error.text);
-    for (int64_t deadline = iso_kafka_now() + 1500; iso_kafka_now() < deadline;)
+    for (int64_t deadline = iso_clock_ms() + 1500; iso_clock_ms() < deadline;)
         assert_int_equal(iso_kafka_consumer_poll(consumer, 100, &messages, &got, &world->error),
                          ISO_OK);
     char trouble[256];
@@ -669,12 +669,12 @@ static void broker_that_never_answers(void **state)
     static const char *const topics[] = {"t"};
     struct iso_kafka_properties properties = {0};
     iso_kafka_properties_set(&properties, "bootstrap.servers", "127.0.0.1:1");
-    int64_t begin = iso_kafka_now();
+    int64_t begin = iso_clock_ms();
     assert_null(iso_kafka_consumer_new(
         &(struct iso_kafka_consumer_options){
             .properties = &properties, .topics = topics, .topic_count = 1, .connect_seconds = 2},
         &world->inputs, &world->error));
-    assert_in_range(iso_kafka_now() - begin, 1500, PATIENCE_MS);
+    assert_in_range(iso_clock_ms() - begin, 1500, PATIENCE_MS);
     assert_int_equal(world->error.status, ISO_FAILED);
     assert_non_null(
         strstr(world->error.text, "Kafka broker 127.0.0.1:1 did not answer within 2 s: "));

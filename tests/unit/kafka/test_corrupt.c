@@ -112,8 +112,8 @@ static enum iso_status consume(struct iso_kafka_consumer *consumer, uint32_t cou
 {
     const struct iso_message *messages;
     uint32_t got, total = 0;
-    for (int64_t deadline = iso_kafka_now() + PATIENCE_MS;
-         total < count && error->status == ISO_OK && iso_kafka_now() < deadline; total += got) {
+    for (int64_t deadline = iso_clock_ms() + PATIENCE_MS;
+         total < count && error->status == ISO_OK && iso_clock_ms() < deadline; total += got) {
         iso_kafka_consumer_poll(consumer, 100, &messages, &got, error);
         for (uint32_t i = 0; i < got; i++)
             strncat(seen, (const char *)messages[i].payload.data, messages[i].payload.size);

@@ -61,8 +61,8 @@ static void read_beside_an_open_transaction(uint64_t memory)
             .properties = &properties, .topics = topics, .topic_count = 1, .memory = memory},
         &inputs, &error);
     assert_non_null(consumer);
-    for (int64_t deadline = iso_kafka_now() + PATIENCE_MS;
-         total < FEW + MANY && iso_kafka_now() < deadline; total += got)
+    for (int64_t deadline = iso_clock_ms() + PATIENCE_MS;
+         total < FEW + MANY && iso_clock_ms() < deadline; total += got)
         assert_int_equal(iso_kafka_consumer_poll(consumer, 20, &messages, &got, &error), ISO_OK);
     assert_int_equal(total, FEW + MANY);
     iso_kafka_consumer_free(consumer);

@@ -97,7 +97,7 @@ static uint64_t first_digest(struct world *world)
     uint32_t got = 0;
     uint64_t digest = 0;
     struct iso_kafka_consumer *consumer = open_consumer(world);
-    for (int64_t deadline = iso_kafka_now() + PATIENCE_MS; !got && iso_kafka_now() < deadline;) {
+    for (int64_t deadline = iso_clock_ms() + PATIENCE_MS; !got && iso_clock_ms() < deadline;) {
         assert_int_equal(iso_kafka_consumer_poll(consumer, 100, &messages, &got, &world->error),
                          ISO_OK);
         digest = got ? kafka_probe_digest(&messages[0]) : 0;
@@ -162,8 +162,8 @@ static void poll_until(struct world *world, struct iso_kafka_consumer *consumer,
     const struct iso_message *messages;
     uint32_t got;
     const struct iso_kafka_counters *counters = iso_kafka_consumer_counters(consumer);
-    for (int64_t deadline = iso_kafka_now() + PATIENCE_MS;
-         (counters->looks < looks || counters->errors < errors) && iso_kafka_now() < deadline;)
+    for (int64_t deadline = iso_clock_ms() + PATIENCE_MS;
+         (counters->looks < looks || counters->errors < errors) && iso_clock_ms() < deadline;)
         assert_int_equal(iso_kafka_consumer_poll(consumer, 20, &messages, &got, &world->error),
                          ISO_OK);
     assert_true(counters->looks >= looks && counters->errors >= errors);
@@ -172,8 +172,8 @@ static void poll_until(struct world *world, struct iso_kafka_consumer *consumer,
 static void poll_until_read(struct world *world, struct iso_kafka_consumer *consumer,
                             uint64_t messages)
 {
-    for (int64_t deadline = iso_kafka_now() + PATIENCE_MS;
-         iso_kafka_consumer_counters(consumer)->messages < messages && iso_kafka_now() < deadline;)
+    for (int64_t deadline = iso_clock_ms() + PATIENCE_MS;
+         iso_kafka_consumer_counters(consumer)->messages < messages && iso_clock_ms() < deadline;)
         poll_until(world, consumer, iso_kafka_consumer_counters(consumer)->looks + 1, 0);
     assert_int_equal(iso_kafka_consumer_counters(consumer)->messages, messages);
 }

@@ -33,15 +33,7 @@ uint32_t aion_copy_transaction(struct iso_history *into, const struct iso_histor
                                uint64_t origin, uint64_t sno)
 {
     assert(into != from);
-    bool alone = from->txns.session[t] == ISO_NONE;
-    iso_atom session = alone ? 0
-                             : iso_atoms_copy(&into->atoms, &from->atoms,
-                                              from->sessions.atom[from->txns.session[t]]);
-    uint32_t copy =
-        iso_history_begin(into, iso_atoms_copy(&into->atoms, &from->atoms, from->txns.tid[t]),
-                          session, iso_status_of(from, t), origin);
-    if (alone)
-        into->txns.session[copy] = ISO_NONE;
+    uint32_t copy = iso_history_copy_begin(into, from, t, origin);
     if (from->txns.flags[t] & ISO_HAS_STS)
         iso_history_set_sts(into, (struct iso_stamp){.physical = from->txns.sts[t]});
     if (from->txns.flags[t] & ISO_HAS_CTS)

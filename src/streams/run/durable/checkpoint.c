@@ -93,7 +93,7 @@ static enum iso_status take_snapshot(struct run_durable *durable, uint64_t now,
     snapshots->input = 0;
     snapshots->input_at = now;
     snapshots->count++;
-    snapshots->forked = cli_microseconds();
+    snapshots->forked = (uint64_t)iso_clock_nanoseconds() / 1000;
     ISO_FAULT(iso_fault_point("before-snapshot"));
     if (run_recording_settle(&durable->stream->recording, &durable->mark, error) != ISO_OK)
         return error->status;
@@ -111,7 +111,7 @@ static void commit_snapshot(struct run_durable *durable, struct iso_error *error
     iso_store_commit(durable->store, error);
     snapshots->committing = true;
     snapshots->committed = snapshots->forked;
-    snapshots->took = cli_microseconds() - snapshots->forked;
+    snapshots->took = (uint64_t)iso_clock_nanoseconds() / 1000 - snapshots->forked;
     ISO_FAULT(iso_fault_point("after-commit"));
 }
 
@@ -140,10 +140,10 @@ static bool is_to_be_committed(const struct run_durable *durable, enum iso_store
 static void await_snapshot(struct run_durable *durable, uint64_t seconds, struct iso_error *error)
 {
     const struct timespec moment = {.tv_nsec = 5000000};
-    uint64_t end = cli_microseconds() + seconds * 500000;
+    uint64_t end = (uint64_t)iso_clock_nanoseconds() / 1000 + seconds * 500000;
     enum iso_store_progress progress;
     while ((progress = look_at_snapshot(durable, error)) != ISO_STORE_IDLE &&
-           error->status == ISO_OK && cli_microseconds() < end) {
+           error->status == ISO_OK && (uint64_t)iso_clock_nanoseconds() / 1000 < end) {
         if (is_to_be_committed(durable, progress))
             commit_snapshot(durable, error);
         nanosleep(&moment, NULL);
@@ -177,9 +177,9 @@ enum iso_status run_checkpoint_after_batch(struct run_durable *durable, uint64_t
         snapshots->checked = snapshots->input_at = now;
     if (deliver_output(durable, error) != ISO_OK || journal_delivered(durable, error) != ISO_OK)
         return error->status;
-    uint64_t started = cli_microseconds();
+    uint64_t started = (uint64_t)iso_clock_nanoseconds() / 1000;
     make_what_is_due(durable, now, error);
-    uint64_t took = cli_microseconds() - started;
+    uint64_t took = (uint64_t)iso_clock_nanoseconds() / 1000 - started;
     snapshots->longest_pause = took > snapshots->longest_pause ? took : snapshots->longest_pause;
     return error->status;
 }
@@ -208,7 +208,7 @@ void run_checkpoint_figures(const struct run_durable *durable,
                             struct run_checkpoint_figures *figures)
 {
     const struct run_snapshots *snapshots = &durable->snapshots;
-    uint64_t now = cli_microseconds(), began, took;
+    uint64_t now = (uint64_t)iso_clock_nanoseconds() / 1000, began, took;
     bool synced = iso_store_synced(durable->store, &began, &took);
     *figures = (struct run_checkpoint_figures){
         .checkpoint_interval = (double)durable->options.checkpoint_interval / 1e9,

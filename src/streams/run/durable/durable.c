@@ -74,8 +74,10 @@ enum iso_status run_durable_open(struct run_durable *durable, struct run_stream 
                                  const struct run_durable_options *options, struct iso_error *error)
 {
     assert(options->state && stream->pipeline);
-    *durable = (struct run_durable){
-        .stream = stream, .options = *options, .snapshots = {.opened = cli_microseconds()}};
+    *durable =
+        (struct run_durable){.stream = stream,
+                             .options = *options,
+                             .snapshots = {.opened = (uint64_t)iso_clock_nanoseconds() / 1000}};
     if (refuse_others(stream->options, options->record, error) != ISO_OK)
         return error->status;
     run_configuration_put(&durable->configuration, stream->options, options->record);

@@ -12,7 +12,7 @@
 struct run_display {
     bool draws;                           /* on a terminal */
     struct run_periodic_log periodic_log; /* else */
-    int64_t started, updated;             /* iso_kafka_now's, as `now` below */
+    int64_t started, updated;             /* iso_clock_ms's, as `now` below */
 };
 
 void run_display_init(struct run_display *display, bool draws, int64_t now);

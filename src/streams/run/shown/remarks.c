@@ -17,7 +17,7 @@ static void note_record(struct run_remarks *remarks, const char *location, const
     if (remarks->muted)
         return;
     snprintf(text, sizeof text, "%s: %s", what, reason);
-    run_bad_records_note(&remarks->bad_records, location, text, cli_seconds());
+    run_bad_records_note(&remarks->bad_records, location, text, iso_clock_seconds());
 }
 
 static void keep_record(struct run_remarks *remarks, struct run_recording *recording,
@@ -50,7 +50,7 @@ void run_remarks_doubtful(struct run_remarks *remarks, struct run_recording *rec
 
 void run_remarks_conclude(struct run_remarks *remarks, const struct run_recording *recording)
 {
-    run_bad_records_sum_up(&remarks->bad_records, cli_seconds(), true);
+    run_bad_records_sum_up(&remarks->bad_records, iso_clock_seconds(), true);
     if (recording->unkept)
         cli_log_warning("%" PRIu64 " bad record%s not kept in --dead-letter", recording->unkept,
                         recording->unkept == 1 ? " was" : "s were");

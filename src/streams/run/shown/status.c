@@ -12,13 +12,6 @@
 
 enum { PUBLISH_MS = 250 };
 
-uint64_t status_since_1970(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_REALTIME, &now);
-    return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
-}
-
 static void explain_line(const char *line, size_t length, struct iso_text *text)
 {
     struct iso_brief brief;
@@ -65,7 +58,7 @@ static void note_before(struct run_status *status)
     struct run_notes_facts facts;
     iso_pipeline_stats(status->stream->pipeline, &status->stats);
     gather_facts(status, &facts);
-    run_notes_init(&status->notes, &facts, status_since_1970());
+    run_notes_init(&status->notes, &facts, (uint64_t)iso_clock_since_1970());
 }
 
 enum iso_status run_status_open(struct run_status *status, struct iso_http_options server,
@@ -76,8 +69,8 @@ enum iso_status run_status_open(struct run_status *status, struct iso_http_optio
                              "--listen-%s %s: expected --listen HOST:PORT too",
                              server.token_file ? "token" : "name",
                              server.token_file ? server.token_file : server.names[0]);
-    status->times.started = status->times.progressed = status_since_1970();
-    run_waiting_init(&status->waiting, (uint64_t)iso_kafka_now());
+    status->times.started = status->times.progressed = (uint64_t)iso_clock_since_1970();
+    run_waiting_init(&status->waiting, (uint64_t)iso_clock_ms());
     note_before(status);
     if (server.listen && open_server(status, &server, error) != ISO_OK)
         return error->status;
@@ -104,9 +97,9 @@ static void open_books(struct run_status *status, uint64_t now)
     const struct iso_pipeline_stats *stats = &status->stats;
     if (books->opened && now - books->opened < 100 * books->took)
         return;
-    double started = cli_seconds();
+    double started = iso_clock_seconds();
     iso_pipeline_accounting(status->stream->pipeline, &books->content);
-    books->took = (uint64_t)((cli_seconds() - started) * 1000);
+    books->took = (uint64_t)((iso_clock_seconds() - started) * 1000);
     books->opened = now;
     run_waiting_look(&status->waiting, &books->content, stats->has_watermark ? stats->watermark : 0,
                      stats->messages, now);
@@ -140,7 +133,7 @@ static void take_notes(struct run_status *status)
     facts.awaited = iso_kafka_consumer_awaited_topic(status->consumer);
     facts.clients_time = status_last_message(status, false);
     facts.changes_time = status_last_message(status, true);
-    run_notes_look(&status->notes, &facts, status_since_1970());
+    run_notes_look(&status->notes, &facts, (uint64_t)iso_clock_since_1970());
 }
 
 /* Progress is offsets: messages, and what holds none. */
@@ -169,7 +162,7 @@ static void look_at_partitions(struct run_status *status, uint64_t now)
     const struct iso_kafka_partition *partitions;
     uint32_t partition_count = iso_kafka_consumer_partitions(status->consumer, &partitions);
     struct run_status_locations *locations = &status->locations;
-    uint64_t changes = 0, time = status_since_1970();
+    uint64_t changes = 0, time = (uint64_t)iso_clock_since_1970();
     if (partition_count > locations->count)
         locations->list =
             iso_reallocate(locations->list, partition_count * sizeof *locations->list);
@@ -195,9 +188,9 @@ void run_status_publish(struct run_status *status, uint64_t silence, uint64_t no
     times->published = now;
     iso_pipeline_stats(status->stream->pipeline, &status->stats);
     if (status->stats.messages != messages)
-        times->progressed = status_since_1970();
+        times->progressed = (uint64_t)iso_clock_since_1970();
     if (status->stats.has_watermark && (!times->moved || status->stats.watermark != watermark))
-        times->moved = status_since_1970();
+        times->moved = (uint64_t)iso_clock_since_1970();
     look_at_partitions(status, now);
     const char *trouble = status_find_broker_trouble(status, silence, text, sizeof text);
     report_to_manager(status, trouble, now);

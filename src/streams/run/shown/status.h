@@ -48,6 +48,6 @@ enum iso_status run_status_open(struct run_status *status, struct iso_http_optio
                                 struct iso_error *error);
 void run_status_close(struct run_status *status);
 
-/* Publishes what is now, at most four times a second; `now` is iso_kafka_now's. `silence`: for so
+/* Publishes what is now, at most four times a second; `now` is iso_clock_ms's. `silence`: for so
  * many milliseconds a broker has not answered; 0: all do. */
 void run_status_publish(struct run_status *status, uint64_t silence, uint64_t now);

@@ -4,7 +4,6 @@
 #include "run/shown/status.h"
 
 /* status.c */
-uint64_t status_since_1970(void); /* milliseconds */
 /* When the last message of the change streams came, or of clients, in seconds since 1970; below 0:
  * none is read. */
 double status_last_message(const struct run_status *status, bool of_changes);

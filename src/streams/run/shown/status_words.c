@@ -29,7 +29,7 @@ static void put_holders(const struct run_status *status, struct iso_text *text)
     const struct iso_kafka_partition *partitions;
     uint32_t partition_count = iso_kafka_consumer_partitions(status->consumer, &partitions),
              named = 0;
-    uint64_t now = status_since_1970();
+    uint64_t now = (uint64_t)iso_clock_since_1970();
     for (uint32_t i = 0; i < partition_count; i++) {
         uint64_t time = status->locations.list[i].time;
         if (!iso_pipeline_input(status->stream->pipeline, partitions[i].input).holds_back ||
