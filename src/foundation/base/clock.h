@@ -1,4 +1,4 @@
-/* The monotonic clock, unless another one is named: for limits, waits and figures. What judges reads
+/* The monotonic clock, unless another is named: for limits, waits and figures. What judges reads
  * none (aion, join, pipeline): time is passed in. */
 #pragma once
 
