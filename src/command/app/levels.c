@@ -304,6 +304,7 @@ static enum iso_status judge_asked(struct app *app, struct levels *levels,
     }
     iso_judge_options_init(&part.options);
     part.options.order.level = (enum iso_level)level;
+    part.options.order.keys_by_commit = level == ISO_SI || level == ISO_SER;
     part.options.order.timeout = ORDER_SECONDS;
     if (run_kept_finish(&part.kept, stream->options, iso_pipeline_inputs(stream->pipeline),
                         &app->error) == ISO_OK &&

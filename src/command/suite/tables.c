@@ -14,7 +14,9 @@
     ", '%', '%25'), '/', '%2F'), ',', '%2C'), '#', '%23')"
 /* xmin of a system column's row is the transaction that made the table, and its cmin the command;
  * of the others', the last one that changed the column; of the row type's, the one that gave it its
- * name. Columns that came or changed behind the making are of another command, too. */
+ * name. Columns that came or changed behind the making are of another command, too; those that got
+ * their default with the making are of the next one, and no column that comes later is: that gets
+ * its default one further on. */
 static const char question[] =
     "SELECT quote_ident(n.nspname) || '.' || quote_ident(c.relname), "
     "(SELECT string_agg(quote_ident(a.attname), ',' ORDER BY k.at) FROM pg_index i, "
@@ -26,7 +28,8 @@ static const char question[] =
     "|| c.relpersistence::text "
     "FROM pg_attribute a WHERE a.attrelid = c.oid AND a.attnum > 0), "
     "c.oid, s.xmin, NOT EXISTS (SELECT FROM pg_attribute a "
-    "WHERE a.attrelid = c.oid AND a.attnum > 0 AND (a.xmin <> s.xmin OR NOT a.cmin = s.cmin)), "
+    "WHERE a.attrelid = c.oid AND a.attnum > 0 AND (a.xmin <> s.xmin OR "
+    "a.cmin::text::int8 NOT IN (s.cmin::text::int8, s.cmin::text::int8 + a.atthasdef::int))), "
     "CASE WHEN n.nspname || c.relname !~ ';' AND c.relpersistence = 'p' THEN replace(" ESCAPED("n.nspname") ", '.', '%2E') "
     "|| '.' || " ESCAPED("c.relname") " END, t.xmin, "
     "quote_ident(n.nspname) || '.\"' || replace(c.relname, '\"', '\"\"'), "

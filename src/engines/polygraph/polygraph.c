@@ -225,6 +225,8 @@ static enum step_result read_history(struct engine *engine)
     if (!engine->commit_order) /* else the graph decides: a read's version is known by more than its
                                   value */
         problem_find_lost_updates(problem);
+    if (engine->options->keys_by_commit && !problem_has_findings(problem))
+        problem_find_overwritten(problem);
     if (problem_has_findings(problem))
         return STEP_CONTRADICTION;
     problem_validate(engine);

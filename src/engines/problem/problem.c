@@ -1,3 +1,4 @@
+#define _GNU_SOURCE
 /* From a finished history to transactions, writes and external reads.
  *
  * One pass over the operations keeps, for each key that the current transaction has accessed, the
@@ -305,6 +306,61 @@ void problem_find_lost_updates(struct problem *problem)
         }
     }
     ISO_FREE_ALL(writer, first);
+}
+
+/* ---- versions by commit ---- */
+
+/* By key and commit. */
+static int compare_writes(const void *one, const void *other, void *context)
+{
+    const struct problem *problem = context;
+    uint32_t left = *(const uint32_t *)one, right = *(const uint32_t *)other;
+    const uint64_t *cts = problem->history->txns.cts;
+    const uint32_t *of = problem->writes.transaction, *in = problem->transactions.in_history;
+    if (problem->writes.key[left] != problem->writes.key[right])
+        return problem->writes.key[left] < problem->writes.key[right] ? -1 : 1;
+    uint64_t earlier = cts[in[of[left]]], later = cts[in[of[right]]];
+    return earlier < later ? -1 : earlier > later ? 1 : (left > right) - (left < right);
+}
+
+static bool has_place(const struct problem *problem, uint32_t write)
+{
+    uint32_t t = problem->transactions.in_history[problem->writes.transaction[write]];
+    return iso_status_of(problem->history, t) == ISO_COMMITTED &&
+           problem->history->txns.flags[t] & ISO_HAS_CTS;
+}
+
+/* `version` stands right before the other write of its key. What it says may be unknown. */
+static void find_unread(struct problem *problem, uint32_t version, uint32_t write)
+{
+    const struct iso_history *history = problem->history;
+    uint32_t t = problem->writes.transaction[write], other = problem->writes.transaction[version];
+    const uint32_t *in = problem->transactions.in_history;
+    if (t == other || history->txns.cts[in[t]] == history->txns.cts[in[other]] ||
+        iso_atom_is_unknown(&history->atoms, problem->writes.value[version]))
+        return;
+    ISO_EACH(read, problem->reads.first, t)
+        if (problem->reads.key[read] == problem->writes.key[write] &&
+            iso_kind_of(history, problem->reads.operation[read]) == ISO_READ &&
+            problem->reads.value[read] != problem->writes.value[version])
+            problem_finding(problem, ISO_FINDING_LOSTUPDATE, in[t], problem->reads.operation[read],
+                            in[other]);
+}
+
+/* Where values repeat, whom a read saw is not known; that it did not see the version which its
+ * transaction replaced is. */
+void problem_find_overwritten(struct problem *problem)
+{
+    uint32_t *order = iso_numbers(problem->writes.count);
+    uint32_t count = 0;
+    for (uint32_t write = 0; write < problem->writes.count; write++)
+        if (has_place(problem, write))
+            order[count++] = write;
+    qsort_r(order, count, sizeof *order, compare_writes, problem);
+    for (uint32_t i = 1; i < count; i++)
+        if (problem->writes.key[order[i - 1]] == problem->writes.key[order[i]])
+            find_unread(problem, order[i - 1], order[i]);
+    iso_free(order);
 }
 
 /* ---- transactions ---- */

@@ -122,6 +122,8 @@ void problem_forget_reads(struct problem *problem);
 
 /* Findings: two read-modify-writes of one version. */
 void problem_find_lost_updates(struct problem *problem);
+/* `keys_by_commit`: those that replaced another version than they had read. */
+void problem_find_overwritten(struct problem *problem);
 
 /* An undecided verdict: the evidence goes, since half a proof is none. */
 void problem_undecided(struct iso_polygraph_result *result,

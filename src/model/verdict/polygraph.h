@@ -17,6 +17,8 @@ struct iso_polygraph_options {
     bool versions_by_commit; /* ser: the order of versions is that of commit timestamps, and only
                               * the order of transactions is sought
                               * (src/engines/polygraph/graph/commit_order.h); without advice */
+    bool keys_by_commit;     /* versions of one key have that order, and no more is said: who read
+                              * it and wrote it read the version before its own; without evidence */
     bool neighbours;         /* beside that: of transactions that say their start alone; an edge
                               * stands between neighbours of a key's versions that both do */
     bool no_advice, no_saturation, no_meet, no_join, no_windows, no_search,

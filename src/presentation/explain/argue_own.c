@@ -173,11 +173,19 @@ static void argue_update(struct iso_argument *argument, const struct own *own)
         argue_step(argument, "%T %W in its %O, and then %W.", parties[i], read, parties[i], read,
                    write);
     }
-    argue_step(argument, "Both read the same version, so each replaced that one.");
-    argue_step(
-        argument,
-        "However, whichever of the two came second replaced the other's version, which it had not read: a "
-        "contradiction.");
+    uint32_t theirs = iso_history_external_read(history, own->other, own->key);
+    if (theirs != ISO_NONE && history->ops.value[theirs] == history->ops.value[own->operation]) {
+        argue_step(argument, "Both read the same version, so each replaced that one.");
+        argue_step(
+            argument,
+            "However, whichever of the two came second replaced the other's version, which it had not read: a "
+            "contradiction.");
+    } else {
+        argue_step(
+            argument,
+            "However, by their commits %T replaced the version that %T had written, which it had not read: a contradiction.",
+            own->reader, own->other);
+    }
     argue_edge(argument, own->reader, own->other, "rw", "%k", own->key);
     argue_edge(argument, own->other, own->reader, "rw", "%k", own->key);
 }
