@@ -184,9 +184,9 @@ void kafka_consumer_fill(struct iso_kafka_consumer *consumer, uint32_t index,
 void kafka_consumer_hand_out(struct iso_kafka_consumer *consumer, uint32_t index,
                              const struct iso_message *message);
 
-/* The same without what it has and keeps back: behind the end that it reported may be transactions
- * that are still open.
- */
+/* consumer_fetch.c. Messages from offset `next` on that the broker is known to have (until_eof: up
+ * to the end) and will hand out: behind the end that it reported may be transactions that are still
+ * open. */
 uint64_t kafka_consumer_coming(const struct iso_kafka_consumer *consumer, uint32_t index,
                                int64_t next);
 /* Opens the descriptor that becomes readable when the empty queue has got a message; and the
