@@ -9,7 +9,7 @@
 #include "base/clock.h"
 #include "base/memory.h"
 
-enum { END_ROUNDS = 1500, CHANGES_MS = 20, PAUSE_SHARE = 9 };
+enum { END_MS = 30000, CHANGES_MS = 20, PAUSE_SHARE = 9, NUDGE_MS = 200 };
 
 static char *copy(const char *text)
 {
@@ -32,7 +32,9 @@ static enum iso_status put_initial(struct suite_base *base, struct iso_error *er
             suite_changes_put_initial(&base->changes, base->beside, &base->changes.tables.list[i],
                                       base->slot.start, error);
     /* its locks would be in the way of whoever alters a table */
-    return error->status == ISO_OK ? suite_ask(base->beside, "COMMIT", error) : error->status;
+    return error->status == ISO_OK && suite_ask(base->beside, "COMMIT", error) == ISO_OK
+               ? suite_slot_start(&base->slot, error)
+               : error->status;
 }
 
 static enum iso_status find_name(struct suite_base *base, struct iso_error *error)
@@ -64,11 +66,15 @@ enum iso_status suite_base_open(struct suite_base *base, const char *url, const 
 /* Commits that no record tells of are known by snapshots. */
 static enum iso_status take_snapshot(struct suite_base *base, struct iso_error *error)
 {
+    static const char both[] = "SELECT pg_current_snapshot(), pg_current_wal_flush_lsn() - '0/0'";
     uint64_t sent = (uint64_t)iso_clock_nanoseconds();
-    if (suite_ask(base->beside, "SELECT pg_current_snapshot()", error) == ISO_OK)
-        suite_snapshots_take(&base->records.snapshots, iso_database_value(base->beside, 0, 0), sent,
-                             (uint64_t)iso_clock_nanoseconds());
-    return error->status;
+    if (suite_ask(base->beside, both, error) != ISO_OK)
+        return error->status;
+    suite_snapshots_take(&base->records.snapshots, iso_database_value(base->beside, 0, 0), sent,
+                         (uint64_t)iso_clock_nanoseconds());
+    base->flushed = strtoull(iso_database_value(base->beside, 0, 1), NULL, 10);
+    base->asked = sent;
+    return ISO_OK;
 }
 
 enum iso_status suite_base_look(struct suite_base *base, struct iso_error *error)
@@ -80,24 +86,27 @@ enum iso_status suite_base_look(struct suite_base *base, struct iso_error *error
 static enum iso_status put_records(struct suite_base *base, struct iso_error *error)
 {
     struct iso_text *waiting = &base->waiting;
+    size_t at = 0, end;
     iso_text_reserve(waiting, ISO_JSON_PADDING);
-    for (size_t at = 0, end; at < waiting->used && error->status == ISO_OK; at = end + 1) {
+    for (; at < base->goal.waiting && error->status == ISO_OK; at = end + 1) {
         const char *line = waiting->bytes + at;
         end = at + (size_t)((char *)memchr(line, '\n', waiting->used - at) - line);
         suite_records_take(&base->records, &base->changes.tables, line, end - at, &base->line);
         suite_capture_put(&base->capture, SUITE_RECORDS, NULL, 0, base->line.bytes, base->line.used,
                           error);
     }
-    waiting->used = 0;
+    memmove(waiting->bytes, waiting->bytes + at, waiting->used - at);
+    waiting->used -= at;
     return error->status;
 }
 
 /* A transaction stands in the log before others see it. */
-static bool sees_all(const struct suite_base *base, uint32_t count)
+static bool sees_all(const struct suite_base *base)
 {
-    const struct suite_snapshots *snapshots = &base->changes.tables.snapshots;
-    for (uint32_t i = 0; i < count; i++) {
-        const char *line = iso_database_value(base->slot.connection, i, 2);
+    const struct suite_snapshots *snapshots = &base->records.snapshots;
+    const struct suite_slot *slot = &base->slot;
+    for (uint32_t i = 0; i < slot->whole; i++) {
+        const char *line = slot->bytes.bytes + slot->lines[i].at;
         if (!strncmp(line, "BEGIN ", 6) &&
             !suite_snapshots_see(snapshots, snapshots->count,
                                  (uint32_t)strtoul(line + 6, NULL, 10)))
@@ -107,45 +116,67 @@ static bool sees_all(const struct suite_base *base, uint32_t count)
 }
 
 /* The catalog behind these changes. */
-static enum iso_status look_behind(struct suite_base *base, uint32_t count, struct iso_error *error)
+static enum iso_status look_behind(struct suite_base *base, struct iso_error *error)
 {
-    for (uint32_t i = 0; i < END_ROUNDS; i++) {
-        if (suite_base_look(base, error) != ISO_OK || sees_all(base, count))
-            return error->status;
-        poll(NULL, 0, CHANGES_MS);
+    for (int i = 0; i < END_MS; i++) {
+        if (take_snapshot(base, error) != ISO_OK || sees_all(base))
+            return error->status == ISO_OK ? suite_base_look(base, error) : error->status;
+        poll(NULL, 0, 1);
     }
-    return iso_error_set(error, ISO_FAILED, "a transaction's end is not visible for 30 s");
+    return iso_error_set(error, ISO_FAILED, "a transaction's end is not visible for %d s",
+                         END_MS / 1000);
 }
 
-/* A batch of changes, with what the catalog says behind it. A table begins with a transaction:
- * where there is none, it gets one. */
-static enum iso_status take_changes(struct suite_base *base, uint32_t *count,
-                                    struct iso_error *error)
+static enum iso_status put_changes(struct suite_base *base, struct iso_error *error)
 {
-    uint64_t asked = (uint64_t)iso_clock_nanoseconds();
-    if (suite_slot_poll(&base->slot, count, error) != ISO_OK)
+    const struct suite_slot *slot = &base->slot;
+    if (look_behind(base, error) != ISO_OK)
         return error->status;
-    if (*count < SUITE_LINES)
-        base->covered = asked;
-    if ((!*count && !base->waiting.used) || look_behind(base, *count, error) != ISO_OK ||
-        suite_changes_take(&base->changes, base->slot.connection, *count, error) != ISO_OK)
-        return error->status;
-    if (*count >= SUITE_LINES)
-        return ISO_OK; /* there is more from before the reading */
-    return base->changes.tables.beginning
-               ? suite_ask(base->beside,
-                           "SELECT pg_logical_emit_message(true, 'isochron', 'begun')", error)
-               : put_records(base, error);
+    for (uint32_t i = 0; i < slot->whole && error->status == ISO_OK; i++)
+        suite_changes_take(&base->changes, slot->lines[i].place,
+                           slot->bytes.bytes + slot->lines[i].at, error);
+    suite_slot_drop(&base->slot);
+    return error->status;
 }
 
-/* The server decodes anew what it wrote in the last 15 seconds whenever it is asked: it is left
- * alone for several times as long as that took. */
+/* The end of what is safe may lie within something long, which the server does not read before all
+ * of it is: a transaction of its own makes it so. A table begins with a transaction, too. */
+static enum iso_status nudge(struct suite_base *base, struct iso_error *error)
+{
+    base->goal.since = iso_clock_ms();
+    return suite_ask(base->beside, "SELECT pg_logical_emit_message(true, 'isochron', 'begun')",
+                     error);
+}
+
+/* A batch of changes, with what the catalog says behind it, and then the records of before. */
+static enum iso_status take_changes(struct suite_base *base, struct iso_error *error)
+{
+    struct suite_goal *goal = &base->goal;
+    if (!goal->is_set)
+        *goal = (struct suite_goal){true, base->flushed, base->asked, base->waiting.used,
+                                    iso_clock_ms()};
+    if (suite_slot_receive(&base->slot, goal->place, error) != ISO_OK)
+        return error->status;
+    bool is_there = base->slot.place >= goal->place;
+    if (is_there)
+        base->covered = goal->asked;
+    if ((base->slot.whole || (is_there && goal->waiting)) && put_changes(base, error) != ISO_OK)
+        return error->status;
+    bool is_stuck = !is_there || base->changes.tables.beginning;
+    if (is_stuck && iso_clock_ms() - goal->since > (is_there ? CHANGES_MS : NUDGE_MS))
+        return nudge(base, error);
+    if (is_stuck)
+        return ISO_OK;
+    goal->is_set = false;
+    return put_records(base, error);
+}
+
+/* What is looked at costs the server something: it is left alone for several times as long. */
 enum iso_status suite_base_follow(struct suite_base *base, struct iso_error *error)
 {
-    uint32_t count;
     int64_t begun = iso_clock_ms();
     if (take_snapshot(base, error) == ISO_OK && begun >= base->next &&
-        take_changes(base, &count, error) == ISO_OK)
+        take_changes(base, error) == ISO_OK && !base->goal.is_set)
         base->next = begun + CHANGES_MS + (iso_clock_ms() - begun) * PAUSE_SHARE;
     return error->status;
 }
@@ -162,20 +193,18 @@ void suite_base_take_record(struct suite_base *base, const char *line, size_t le
 static enum iso_status read_to_the_end(struct suite_base *base, struct iso_error *error)
 {
     base->changes.ended = false;
+    base->goal.is_set = false;
     if (suite_ask(base->beside, "SELECT pg_logical_emit_message(true, 'isochron run', 'end')",
                   error) != ISO_OK)
         return error->status;
-    bool is_over = false;
-    for (uint32_t i = 0, count; i < END_ROUNDS && !is_over; i++) {
-        if (take_changes(base, &count, error) != ISO_OK)
+    for (int64_t until = iso_clock_ms() + END_MS; iso_clock_ms() < until; poll(NULL, 0, 1)) {
+        if (take_snapshot(base, error) != ISO_OK || take_changes(base, error) != ISO_OK)
             return error->status;
-        is_over = base->changes.ended && !base->waiting.used;
-        if (!count && !is_over)
-            poll(NULL, 0, CHANGES_MS);
+        if (base->changes.ended && !base->goal.is_set && !base->waiting.used)
+            return ISO_OK;
     }
-    return is_over
-               ? ISO_OK
-               : iso_error_set(error, ISO_FAILED, "the end of the changes did not come in 30 s");
+    return iso_error_set(error, ISO_FAILED, "the end of the changes did not come in %d s",
+                         END_MS / 1000);
 }
 
 static void list_tables(struct suite_base *base)

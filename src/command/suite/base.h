@@ -20,15 +20,23 @@ struct suite_base {
     char *tables;  /* that can be judged, "public.a;public.b"; NULL: it was never whole */
     bool is_open;
     bool is_left_out; /* --database does not name it */
-    int64_t next;     /* milliseconds: when its changes are asked for again */
+    int64_t next;     /* milliseconds: when its changes are looked at again */
     struct suite_slot slot;
     struct iso_database *beside; /* asks for the catalog and for rows */
     struct suite_capture capture;
     struct suite_changes changes;
     struct suite_records records;
     struct iso_text waiting; /* records that came behind the last reading of the catalog */
-    struct iso_text line;    /* a record, as the capture has it */
-    uint64_t late;           /* records that came when it was closed */
+    uint64_t flushed, asked; /* the end of the log that is safe, by the clock's nanoseconds */
+    /* What is waited for: all changes of before are there, and these bytes of `waiting` may go. */
+    struct suite_goal {
+        bool is_set;
+        uint64_t place, asked;
+        size_t waiting;
+        int64_t since; /* milliseconds */
+    } goal;
+    struct iso_text line; /* a record, as the capture has it */
+    uint64_t late;        /* records that came when it was closed */
     uint64_t
         covered; /* the clock's nanoseconds: all changes of before are there; 0: not even rows */
 };

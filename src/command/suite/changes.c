@@ -300,9 +300,10 @@ static enum iso_status take_table(struct suite_changes *changes, const char *at,
     return put_row(changes, table, image, image, error);
 }
 
-static enum iso_status take_line(struct suite_changes *changes, const char *line,
-                                 struct iso_error *error)
+enum iso_status suite_changes_take(struct suite_changes *changes, uint64_t place, const char *line,
+                                   struct iso_error *error)
 {
+    changes->place = place;
     const char *at = line, *end = line + strlen(line);
     if (begins(&at, end, "BEGIN "))
         return begin(changes, (uint32_t)strtoul(at, NULL, 10), error);
@@ -310,14 +311,4 @@ static enum iso_status take_line(struct suite_changes *changes, const char *line
         return commit(changes, error);
     changes->ended |= begins(&at, end, "message: transactional: 1 prefix: isochron run,");
     return begins(&at, end, "table ") ? take_table(changes, at, end, error) : ISO_OK;
-}
-
-enum iso_status suite_changes_take(struct suite_changes *changes, const struct iso_database *rows,
-                                   uint32_t count, struct iso_error *error)
-{
-    for (uint32_t i = 0; i < count && error->status == ISO_OK; i++) {
-        changes->place = strtoull(iso_database_value(rows, i, 0), NULL, 10);
-        take_line(changes, iso_database_value(rows, i, 2), error);
-    }
-    return error->status;
 }

@@ -38,6 +38,6 @@ enum iso_status suite_changes_put_initial(struct suite_changes *changes,
                                           struct iso_database *database, struct suite_table *table,
                                           uint64_t start, struct iso_error *error);
 
-/* A batch of the slot's rows (place, xid, line), behind which the catalog was read. */
-enum iso_status suite_changes_take(struct suite_changes *changes, const struct iso_database *rows,
-                                   uint32_t count, struct iso_error *error);
+/* A line of the slot, behind which the catalog was read. */
+enum iso_status suite_changes_take(struct suite_changes *changes, uint64_t place, const char *line,
+                                   struct iso_error *error);

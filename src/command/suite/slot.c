@@ -99,26 +99,105 @@ enum iso_status suite_slot_open(struct suite_slot *slot, const char *url, struct
     return ISO_OK;
 }
 
+enum iso_status suite_slot_start(struct suite_slot *slot, struct iso_error *error)
+{
+    char sql[120];
+    snprintf(sql, sizeof sql, "START_REPLICATION SLOT %s LOGICAL 0/0", slot->name);
+    slot->streams = iso_database_stream(slot->connection, sql) == ISO_SQL_DONE;
+    return slot->streams ? ISO_OK
+                         : iso_error_set(error, ISO_FAILED, "the database streams no changes: %s",
+                                         iso_database_message(slot->connection));
+}
+
 /* The server takes its time to see that a connection is closed, and refuses to drop a database that
  * has a slot. */
 void suite_slot_close(struct suite_slot *slot)
 {
     char sql[120];
     snprintf(sql, sizeof sql, "SELECT pg_drop_replication_slot('%s')", slot->name);
-    if (slot->connection && *slot->snapshot)
+    if (slot->connection && *slot->snapshot &&
+        (!slot->streams || iso_database_end_stream(slot->connection) == ISO_SQL_DONE))
         iso_database_execute(slot->connection, sql);
     iso_database_close(slot->connection);
-    slot->connection = NULL;
+    iso_text_release(&slot->bytes);
+    iso_free(slot->lines);
+    *slot = (struct suite_slot){.connection = NULL};
 }
 
-enum iso_status suite_slot_poll(struct suite_slot *slot, uint32_t *count, struct iso_error *error)
+/* ---- the stream ---- */
+
+static uint64_t number_of(const char *bytes)
 {
-    char sql[200];
-    snprintf(sql, sizeof sql,
-             "SELECT lsn - '0/0', xid, data FROM pg_logical_slot_get_changes('%s', NULL, %d)",
-             slot->name, SUITE_LINES);
-    *count = 0;
-    if (suite_ask(slot->connection, sql, error) == ISO_OK)
-        *count = iso_database_rows(slot->connection);
-    return error->status;
+    uint64_t number = 0;
+    for (int i = 0; i < 8; i++)
+        number = number << 8 | (uint8_t)bytes[i];
+    return number;
+}
+
+static void see(struct suite_slot *slot, uint64_t place)
+{
+    slot->place = place > slot->place ? place : slot->place;
+}
+
+/* 'w': the line's place, the server's, the time, the line. */
+static void take_line(struct suite_slot *slot, const char *message, size_t size)
+{
+    enum { HEAD = 1 + 3 * 8 };
+    if (size < HEAD)
+        return;
+    struct suite_line line = {number_of(message + 1), slot->bytes.used};
+    iso_text_put_bytes(&slot->bytes, message + HEAD, size - HEAD);
+    iso_text_put_bytes(&slot->bytes, "", 1);
+    ISO_PUSH(slot->lines, slot->count, slot->capacity, line);
+    if (!strncmp(slot->bytes.bytes + line.at, "COMMIT ", 7))
+        slot->whole = slot->count;
+    see(slot, line.place);
+}
+
+/* How far changes were taken; `asks` for the same of the server. */
+static enum iso_database_outcome tell_place(struct suite_slot *slot, bool asks)
+{
+    char message[1 + 4 * 8 + 1] = {'r'};
+    for (int i = 0; i < 3 * 8; i++)
+        message[1 + i] = (char)(slot->place >> (56 - i % 8 * 8));
+    message[sizeof message - 1] = asks;
+    return iso_database_reply(slot->connection, message, sizeof message);
+}
+
+enum iso_status suite_slot_receive(struct suite_slot *slot, uint64_t goal, struct iso_error *error)
+{
+    const char *message;
+    size_t size = 1;
+    bool is_asked = false;
+    enum iso_database_outcome outcome = ISO_SQL_DONE;
+    while (size && outcome == ISO_SQL_DONE && slot->whole < SUITE_LINES) {
+        outcome = iso_database_receive(slot->connection, &message, &size);
+        if (size && *message == 'w') {
+            take_line(slot, message, size);
+        } else if (size >= 1 + 2 * 8 + 1 && *message == 'k') {
+            see(slot, number_of(message + 1));
+            is_asked |= message[1 + 2 * 8];
+        }
+    }
+    if (outcome == ISO_SQL_DONE && (is_asked || slot->place < goal))
+        outcome = tell_place(slot, slot->place < goal);
+    return outcome == ISO_SQL_DONE
+               ? ISO_OK
+               : iso_error_set(error, ISO_FAILED, "the database's changes ended: %s",
+                               iso_database_message(slot->connection));
+}
+
+void suite_slot_drop(struct suite_slot *slot)
+{
+    if (!slot->whole)
+        return;
+    uint32_t left = slot->count - slot->whole;
+    size_t from = left ? slot->lines[slot->whole].at : slot->bytes.used;
+    memmove(slot->bytes.bytes, slot->bytes.bytes + from, slot->bytes.used - from);
+    memmove(slot->lines, slot->lines + slot->whole, left * sizeof *slot->lines);
+    for (uint32_t i = 0; i < left; i++)
+        slot->lines[i].at -= from;
+    slot->bytes.used -= from;
+    slot->count = left;
+    slot->whole = 0;
 }

@@ -198,6 +198,45 @@ void iso_database_send_and_cut(struct iso_database *database, const char *sql)
     database->is_lost = true;
 }
 
+static enum iso_database_outcome note(struct iso_database *database,
+                                      enum iso_database_outcome outcome)
+{
+    database->is_lost |= outcome == ISO_SQL_LOST;
+    return outcome;
+}
+
+enum iso_database_outcome iso_database_stream(struct iso_database *database, const char *sql)
+{
+    const struct database_driver *driver = database->driver;
+    if (driver->stream && !database->is_lost)
+        return note(database, driver->stream(database->connection, sql, &database->failure));
+    database->failure = (struct database_failure){.message = "there are no streams here"};
+    return ISO_SQL_REFUSED;
+}
+
+enum iso_database_outcome iso_database_receive(struct iso_database *database, const char **message,
+                                               size_t *size)
+{
+    *size = 0;
+    return database->is_lost
+               ? ISO_SQL_LOST
+               : note(database, database->driver->receive(database->connection, message, size,
+                                                          &database->failure));
+}
+
+enum iso_database_outcome iso_database_reply(struct iso_database *database, const void *message,
+                                             size_t size)
+{
+    return database->is_lost ? ISO_SQL_LOST
+                             : note(database, database->driver->reply(database->connection, message,
+                                                                      size, &database->failure));
+}
+
+enum iso_database_outcome iso_database_end_stream(struct iso_database *database)
+{
+    return iso_database_reply(database, NULL, 0);
+}
+
 void iso_database_cut(struct iso_database *database)
 {
     if (database->socket >= 0)

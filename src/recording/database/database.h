@@ -78,6 +78,16 @@ enum iso_database_end iso_database_commit(struct iso_database *database);
 /* Sends a statement, and loses the connection before the answer comes. */
 void iso_database_send_and_cut(struct iso_database *database, const char *sql);
 
+/* A stream of PostgreSQL's replication (START_REPLICATION): both sides send messages until it is
+ * ended; then statements follow again. */
+enum iso_database_outcome iso_database_stream(struct iso_database *database, const char *sql);
+/* Its next message, kept until the next call; *size 0: none is there now. */
+enum iso_database_outcome iso_database_receive(struct iso_database *database, const char **message,
+                                               size_t *size);
+enum iso_database_outcome iso_database_reply(struct iso_database *database, const void *message,
+                                             size_t size);
+enum iso_database_outcome iso_database_end_stream(struct iso_database *database);
+
 /* From any thread: the connection is lost. */
 void iso_database_cut(struct iso_database *database);
 

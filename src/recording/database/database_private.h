@@ -40,6 +40,13 @@ struct database_driver {
                                          struct database_failure *failure);
     bool (*send)(void *connection, const char *sql);
     int (*socket)(void *connection); /* -1: none */
+    /* NULL: there are none. A message of size 0 ends the stream. */
+    enum iso_database_outcome (*stream)(void *connection, const char *sql,
+                                        struct database_failure *failure);
+    enum iso_database_outcome (*receive)(void *connection, const char **message, size_t *size,
+                                         struct database_failure *failure);
+    enum iso_database_outcome (*reply)(void *connection, const void *message, size_t size,
+                                       struct database_failure *failure);
     uint64_t (*session)(void *connection);
     char *(*place)(void *connection); /* NULL: it is not asked */
 };

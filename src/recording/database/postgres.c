@@ -12,10 +12,11 @@
 /* The functions of libpq that are called. */
 /* clang-format off */
 #define FUNCTIONS(X) \
-    X(backendPID) X(clear) X(cmdStatus) X(cmdTuples) X(connectdbParams) X(errorMessage) X(exec) \
-    X(finish) X(fname) X(host) X(getisnull) X(getlength) X(getvalue) X(nfields) X(ntuples) \
-    X(resultErrorField) X(resultErrorMessage) X(resultStatus) X(sendQuery) X(setNoticeProcessor) \
-    X(port) X(socket) X(status)
+    X(backendPID) X(clear) X(cmdStatus) X(cmdTuples) X(connectdbParams) X(consumeInput) \
+    X(errorMessage) X(exec) X(finish) X(flush) X(fname) X(freemem) X(getCopyData) X(getResult) \
+    X(getisnull) X(getlength) X(getvalue) X(host) X(nfields) X(ntuples) X(port) X(putCopyData) \
+    X(putCopyEnd) X(resultErrorField) X(resultErrorMessage) X(resultStatus) X(sendQuery) \
+    X(setNoticeProcessor) X(socket) X(status)
 /* clang-format on */
 #define MEMBER(name) __typeof__(PQ##name) *name;
 #define NAME(name) {"PQ" #name, offsetof(struct libpq, name)},
@@ -30,6 +31,7 @@ static const struct iso_shared_library libpq = {"libpq.so.5", "libpq5",
 struct connection {
     struct libpq pq;
     PGconn *handle;
+    char *message; /* of a stream, the last one */
 };
 
 static void hear_nothing(void *context, const char *message)
@@ -52,6 +54,8 @@ static enum iso_status refuse_connection(const struct database_address *address,
 static void postgres_close(void *context)
 {
     struct connection *connection = context;
+    if (connection->message)
+        connection->pq.freemem(connection->message);
     if (connection->handle)
         connection->pq.finish(connection->handle);
     iso_free(connection);
@@ -107,6 +111,14 @@ static void note_failure(const struct connection *connection, const PGresult *re
     database_one_line(failure->message);
 }
 
+static enum iso_database_outcome fail(const struct connection *connection, const PGresult *result,
+                                      struct database_failure *failure)
+{
+    note_failure(connection, result, failure);
+    return connection->pq.status(connection->handle) == CONNECTION_OK ? ISO_SQL_REFUSED
+                                                                      : ISO_SQL_LOST;
+}
+
 static enum iso_database_outcome postgres_execute(void *context, const char *sql,
                                                   struct database_rows *rows,
                                                   struct database_failure *failure)
@@ -125,8 +137,7 @@ static enum iso_database_outcome postgres_execute(void *context, const char *sql
             outcome = ISO_SQL_REFUSED;
         }
     } else {
-        note_failure(connection, result, failure);
-        outcome = pq->status(connection->handle) == CONNECTION_OK ? ISO_SQL_REFUSED : ISO_SQL_LOST;
+        outcome = fail(connection, result, failure);
     }
     if (result)
         pq->clear(result);
@@ -137,6 +148,76 @@ static bool postgres_send(void *context, const char *sql)
 {
     struct connection *connection = context;
     return connection->pq.sendQuery(connection->handle, sql);
+}
+
+/* ---- a stream ---- */
+
+static enum iso_database_outcome postgres_stream(void *context, const char *sql,
+                                                 struct database_failure *failure)
+{
+    struct connection *connection = context;
+    PGresult *result = connection->pq.exec(connection->handle, sql);
+    enum iso_database_outcome outcome = ISO_SQL_DONE;
+    if (!result || connection->pq.resultStatus(result) != PGRES_COPY_BOTH)
+        outcome = fail(connection, result, failure);
+    if (result)
+        connection->pq.clear(result);
+    return outcome;
+}
+
+/* Why the server ended the stream. */
+static enum iso_database_outcome take_end(struct connection *connection,
+                                          struct database_failure *failure)
+{
+    PGresult *result = connection->pq.getResult(connection->handle);
+    enum iso_database_outcome outcome = fail(connection, result, failure);
+    if (result)
+        connection->pq.clear(result);
+    return outcome;
+}
+
+static enum iso_database_outcome postgres_receive(void *context, const char **message, size_t *size,
+                                                  struct database_failure *failure)
+{
+    struct connection *connection = context;
+    const struct libpq *pq = &connection->pq;
+    if (connection->message)
+        pq->freemem(connection->message);
+    connection->message = NULL;
+    int got = pq->getCopyData(connection->handle, &connection->message, true);
+    if (!got && !pq->consumeInput(connection->handle))
+        return fail(connection, NULL, failure);
+    if (!got)
+        got = pq->getCopyData(connection->handle, &connection->message, true);
+    *message = connection->message;
+    *size = got > 0 ? (size_t)got : 0;
+    return got < 0 ? take_end(connection, failure) : ISO_SQL_DONE;
+}
+
+static enum iso_database_outcome end_stream(struct connection *connection,
+                                            struct database_failure *failure)
+{
+    const struct libpq *pq = &connection->pq;
+    char *message;
+    if (pq->putCopyEnd(connection->handle, NULL) < 1)
+        return fail(connection, NULL, failure);
+    while (pq->getCopyData(connection->handle, &message, false) > 0)
+        pq->freemem(message);
+    for (PGresult *result; (result = pq->getResult(connection->handle)) != NULL;)
+        pq->clear(result);
+    return pq->status(connection->handle) == CONNECTION_OK ? ISO_SQL_DONE
+                                                           : fail(connection, NULL, failure);
+}
+
+static enum iso_database_outcome postgres_reply(void *context, const void *message, size_t size,
+                                                struct database_failure *failure)
+{
+    struct connection *connection = context;
+    if (!size)
+        return end_stream(connection, failure);
+    bool is_sent = connection->pq.putCopyData(connection->handle, message, (int)size) == 1 &&
+                   !connection->pq.flush(connection->handle);
+    return is_sent ? ISO_SQL_DONE : fail(connection, NULL, failure);
 }
 
 static int postgres_socket(void *context)
@@ -172,5 +253,8 @@ const struct database_driver database_postgres = {.protocol = ISO_PROTOCOL_POSTG
                                                   .execute = postgres_execute,
                                                   .send = postgres_send,
                                                   .socket = postgres_socket,
+                                                  .stream = postgres_stream,
+                                                  .receive = postgres_receive,
+                                                  .reply = postgres_reply,
                                                   .session = postgres_session,
                                                   .place = postgres_place};
