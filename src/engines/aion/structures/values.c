@@ -10,7 +10,12 @@
 #include "base/hash.h"
 #include "base/memory.h"
 
-enum { COMPACT_FROM = 1 << 16, SHRINK_FROM = 1 << 20, TEXT_UNIT = 16 };
+#ifdef ISO_VALIDATE
+enum { COMPACT_FROM = 1 << 6, SHRINK_FROM = 1 << 8 }; /* so that small histories do it, too */
+#else
+enum { COMPACT_FROM = 1 << 16, SHRINK_FROM = 1 << 20 };
+#endif
+enum { TEXT_UNIT = 16 };
 
 void aion_values_init(struct aion_values *values)
 {
