@@ -92,11 +92,17 @@ struct iso_condition {
     struct condition_literal *literals; /* of constants */
     struct condition_derived *derived;
     uint32_t derived_count;
+    bool is_fixed;                /* the program depends on what its constants are */
     struct iso_text names, spelt; /* what names and literals refer to; what constants do */
 };
 
 enum iso_status iso_condition_parse(struct iso_condition *condition, const char *text,
                                     size_t length, struct iso_error *error);
+/* From the condition of the text `was` to that of `text`, which has to be bound; false: they differ
+ * in more than numbers and strings, or may, and what is left can only be released. Linear in the
+ * text. Columns keep the locations that they had in the text that was parsed. */
+bool iso_condition_restate(struct iso_condition *condition, struct iso_json_text was,
+                           struct iso_json_text text);
 void iso_condition_release(struct iso_condition *condition); /* a zeroed one is empty */
 
 /* Whether the column is the one of that name. */

@@ -103,8 +103,10 @@ static uint16_t find_constant(struct parser *parser, const struct condition_lite
     uint64_t hash = iso_hash_text(condition->names.bytes + literal->start, literal->length) +
                     iso_hash_number(iso_number_pair(literal->kind, column));
     uint32_t known = iso_number_map_add(&parser->constants, hash, condition->constant_count);
-    if (known < condition->constant_count && is_constant(condition, known, literal, column))
+    if (known < condition->constant_count && is_constant(condition, known, literal, column)) {
+        condition->is_fixed = true;
         return (uint16_t)known;
+    }
     return add_constant(parser, literal, column);
 }
 
@@ -561,6 +563,7 @@ static bool parse_like(struct parser *parser, const struct operand *left, bool i
         return refuse(parser, "AND, OR or the end: other escapes than the backslash are not taken");
     bool prefix = is_prefix(text), open = prefix && text.length && text.at[text.length - 1] == '%';
     pattern.literal.length -= open;
+    parser->condition->is_fixed = true;
     uint16_t constant = add_constant(parser, &pattern.literal, left->number);
     emit(parser, (struct condition_step){prefix ? CONDITION_BEGINS : CONDITION_LIKE, (uint8_t)open,
                                          left->number, constant, 0});

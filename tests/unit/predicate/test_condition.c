@@ -84,26 +84,60 @@ static struct iso_scalar cell_of(const struct column *column)
 }
 
 /* "T", "F", "N", or of several "TF type". */
-static void judge(const char *text, char answer[64], uint32_t *misfit)
+static void judge_bound(struct iso_condition *condition, char answer[64])
 {
-    struct iso_condition condition;
-    struct iso_error error = ISO_NO_ERROR;
     struct iso_scalar_type types[32];
     struct iso_scalar cells[32];
-    if (iso_condition_parse(&condition, text, strlen(text), &error) != ISO_OK)
-        fail_msg("%s: %s", text, error.text);
-    for (uint32_t i = 0; i < condition.column_count; i++) {
-        types[i] = find(&condition.columns[i])->type;
-        cells[i] = cell_of(find(&condition.columns[i]));
+    for (uint32_t i = 0; i < condition->column_count; i++) {
+        types[i] = find(&condition->columns[i])->type;
+        cells[i] = cell_of(find(&condition->columns[i]));
     }
-    iso_condition_bind(&condition, types);
-    iso_condition_bind(&condition, types); /* again, as when a schema changes */
-    iso_truth truth = iso_condition_judge(&condition, cells);
+    iso_condition_bind(condition, types);
+    iso_condition_bind(condition, types); /* again, as when a schema changes */
+    iso_truth truth = iso_condition_judge(condition, cells);
     const char *reason = iso_predicate_reason_name(iso_truth_reason(truth));
     snprintf(answer, 64, "%s%s%s%s%s", truth & ISO_TRUTH_TRUE ? "T" : "",
              truth & ISO_TRUTH_FALSE ? "F" : "", truth & ISO_TRUTH_NULL ? "N" : "",
              *reason ? " " : "", reason);
+}
+
+static uint32_t restated;
+
+/* Made of one with other constants it is the same. */
+static void restate(const char *text, const char *answer, uint32_t misfit)
+{
+    struct iso_condition condition;
+    struct iso_error error = ISO_NO_ERROR;
+    struct iso_text other = {0};
+    char found[64];
+    bool is_quoted = false;
+    for (const char *at = text; *at; at++) {
+        bool is_digit = *at >= '0' && *at <= '9';
+        is_quoted ^= *at == '\'';
+        iso_text_put_bytes(&other, is_digit ? "91" : at, is_digit ? 2 : 1);
+        iso_text_put(&other, is_quoted && *at == '\'' ? "q" : "");
+    }
+    struct iso_json_text was = {other.bytes, other.used}, now = {text, strlen(text)};
+    if (iso_condition_parse(&condition, was.at, was.length, &error) == ISO_OK &&
+        iso_condition_restate(&condition, was, now)) {
+        judge_bound(&condition, found);
+        assert_string_equal(found, answer);
+        assert_int_equal(condition.misfit, misfit);
+        restated++;
+    }
+    iso_condition_release(&condition);
+    iso_text_release(&other);
+}
+
+static void judge(const char *text, char answer[64], uint32_t *misfit)
+{
+    struct iso_condition condition;
+    struct iso_error error = ISO_NO_ERROR;
+    if (iso_condition_parse(&condition, text, strlen(text), &error) != ISO_OK)
+        fail_msg("%s: %s", text, error.text);
+    judge_bound(&condition, answer);
     *misfit = condition.misfit;
+    restate(text, answer, *misfit);
     iso_condition_release(&condition);
 }
 
@@ -666,6 +700,45 @@ static iso_truth judge_untyped(const struct iso_condition *condition, int value,
     return iso_condition_judge(condition, &cell);
 }
 
+/* What cannot be one of the same shape is not. */
+static void restating(void **state)
+{
+    static const struct {
+        const char *was, *now;
+        bool is_made;
+    } list[] = {
+        {"a = 1", "a = 12", true},
+        {"a = -1 AND b = 'x'", "a = 2.50 AND b = ''", true},
+        {"a IN (1, 2)", "a IN (3, 3)", true},
+        {"a = 1 OR b = NULL", "a = 2 OR b = NULL", true},
+        {"a = 1", "a = 1 ", false},
+        {"a = 1", "b = 1", false},
+        {"a = 1", "a = ", false},
+        {"a = 1", "a = 1e5", false},
+        {"a = 1", "a = 'x'", false},
+        {"a = 1", "a = NULL", false},
+        {"a = 1 OR b = NULL", "a = 1 OR b = TRUE", false},
+        {"a IN (1, 2)", "a IN (1, 2, 3)", false},
+        {"a = 'x'", "a = 'it''s'", false},
+        {"a = 'it''s'", "a = 'x'", false},
+        {"a = 'x'", "a = 'x", false},
+        {"a = 1 OR b = 2 AND a = 1", "a = 3 OR b = 2 AND a = 1", false},
+        {"a LIKE 'x%'", "a LIKE '%x'", false},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof list / sizeof *list; i++) {
+        struct iso_json_text was = {list[i].was, strlen(list[i].was)};
+        struct iso_json_text now = {list[i].now, strlen(list[i].now)};
+        struct iso_condition condition;
+        struct iso_error error = ISO_NO_ERROR;
+        assert_int_equal(iso_condition_parse(&condition, was.at, was.length, &error), ISO_OK);
+        if (iso_condition_restate(&condition, was, now) != list[i].is_made)
+            fail_msg("%s to %s", was.at, now.at);
+        iso_condition_release(&condition);
+    }
+    assert_int_not_equal(restated, 0); /* of those that were judged before */
+}
+
 /* Where a column of no type meets numbers only, an integer means the same with a type. */
 static void meeting_numbers(void **state)
 {
@@ -714,6 +787,7 @@ int main(void)
         cmocka_unit_test(truths),      cmocka_unit_test(refusals),
         cmocka_unit_test(limits),      cmocka_unit_test(columns_and_paths),
         cmocka_unit_test(misfits),     cmocka_unit_test(meeting_numbers),
+        cmocka_unit_test(restating),
     };
     cmocka_set_message_output(CM_OUTPUT_TAP);
     return cmocka_run_group_tests(tests, NULL, NULL);
