@@ -1,5 +1,7 @@
-/* Texts that nobody needs any more: once half of them may be such, those that are needed go to a
- * new table. */
+/* Texts that nobody needs any more: once half of them may be such, and they are worth a walk
+ * through all versions, those that are needed go to a new table. */
+#include <string.h>
+
 #include "rowsets/rowsets_private.h"
 
 enum { MANY = 1 << 16 };
@@ -7,11 +9,17 @@ enum { MANY = 1 << 16 };
 struct collection {
     struct iso_atoms atoms; /* the new table */
     const struct iso_atoms *old;
+    iso_atom *moved; /* by number in the old one; ISO_ABSENT: not yet */
 };
 
 static void move(struct collection *collection, iso_atom *atom)
 {
-    *atom = iso_atoms_copy(&collection->atoms, collection->old, *atom);
+    if (!(*atom & ISO_ATOM_TABLE) || *atom == ISO_ABSENT)
+        return;
+    iso_atom *moved = &collection->moved[*atom & ~ISO_ATOM_TABLE];
+    if (*moved == ISO_ABSENT)
+        *moved = iso_atoms_copy(&collection->atoms, collection->old, *atom);
+    *atom = *moved;
 }
 
 static void move_tables(struct collection *collection, struct iso_rowsets *engine)
@@ -82,6 +90,7 @@ void rowsets_make_maps(struct iso_rowsets *engine)
     iso_number_map_clear(&engine->store.table_of);
     iso_number_map_clear(&engine->store.row_of);
     iso_number_map_clear(&engine->outcomes.unknown_of);
+    iso_number_map_reserve(&engine->store.row_of, engine->store.row_count);
     for (uint32_t i = 0; i < engine->store.table_count; i++)
         iso_number_map_put(&engine->store.table_of, engine->store.tables[i].name, i);
     for (uint32_t i = 0; i < engine->store.row_count; i++)
@@ -96,13 +105,16 @@ void rowsets_make_maps(struct iso_rowsets *engine)
 
 void rowsets_collect(struct iso_rowsets *engine)
 {
-    if (engine->options.of_few || engine->atoms.count >= 2 * engine->atoms_kept + MANY)
+    uint64_t few = 2ull * engine->atoms_kept + engine->store.living / 16 + MANY;
+    if (engine->options.of_few || engine->atoms.count >= few)
         rowsets_collect_now(engine);
 }
 
 void rowsets_collect_now(struct iso_rowsets *engine)
 {
-    struct collection collection = {.old = &engine->atoms};
+    size_t size = engine->atoms.count * sizeof(iso_atom);
+    struct collection collection = {.old = &engine->atoms, .moved = iso_allocate(size + 1)};
+    memset(collection.moved, 0xff, size);
     iso_atoms_init(&collection.atoms);
     move_tables(&collection, engine);
     move_rows(&collection, engine);
@@ -112,6 +124,7 @@ void rowsets_collect_now(struct iso_rowsets *engine)
                    (struct rowsets_query *)(uintptr_t)engine->waiting.queue.items[i].value);
     for (uint32_t i = 0; i < engine->waiting.held_count; i++)
         move_query(&collection, engine->waiting.held[i]);
+    iso_free(collection.moved);
     iso_atoms_release(&engine->atoms);
     rowsets_forget_conditions(engine);
     engine->atoms = collection.atoms;
