@@ -88,7 +88,8 @@ static void report_row(struct judge *judge, enum iso_violation_kind kind)
     struct iso_rowsets_finding finding = {
         .axiom = row->is_own ? ISO_INT : ISO_EXT, .kind = kind, .rows = 1};
     iso_atom parts = row->parts;
-    finding.writer = rowsets_text(&judge->engine->atoms, row->writer, buffer);
+    finding.writer =
+        rowsets_text(&judge->engine->atoms, row->writer ? row->writer->tid : ISO_ABSENT, buffer);
     judge->texts.json.used = 0;
     if (judge->query->is_range) {
         finding.value.atoms =
@@ -120,34 +121,10 @@ static void judge_fault_of(struct judge *judge, enum judge_fault fault)
         report_row(judge, fault == JUDGE_MISSING ? ISO_MISSING_ROW : ISO_EXTRA_ROW);
 }
 
-/* Rows lie anywhere: all of them are asked for before the first is needed. */
-static uint32_t *find_returned(struct judge *judge)
-{
-    const struct rowsets_store *store = &judge->engine->store;
-    const struct rowsets_query *query = judge->query;
-    uint32_t *found = iso_allocate(((size_t)query->row_count + 1) * sizeof *found);
-    for (uint32_t i = 0; i < query->row_count; i++)
-        iso_number_map_fetch(&store->row_of, iso_number_pair(judge->table, query->rows[i]));
-    for (uint32_t i = 0; i < query->row_count; i++) {
-        found[i] = rowsets_find_row(judge->engine, judge->table, query->rows[i]);
-        if (found[i] != ISO_NONE)
-            __builtin_prefetch(&store->rows[found[i]], 1);
-    }
-    for (uint32_t i = 0; i < query->row_count; i++)
-        if (found[i] != ISO_NONE)
-            __builtin_prefetch(&store->cells[store->rows[found[i]].cells]);
-    for (uint32_t i = 0; i < query->row_count; i++)
-        for (uint32_t at = found[i] == ISO_NONE ? ISO_NONE : store->rows[found[i]].cells;
-             at != ISO_NONE; at = store->cells[at].next)
-            if (store->cells[at].first != ISO_NONE)
-                __builtin_prefetch(&store->versions[store->cells[at].first]);
-    return found;
-}
-
 /* One that was returned: whether it was there is for the engines that judge reads. */
-static void judge_returned_row(struct judge *judge, uint32_t row, iso_atom parts)
+static void judge_returned_row(struct judge *judge, iso_atom parts)
 {
-    judge_see(judge, row, parts);
+    judge_see(judge, rowsets_find_row(judge->engine, judge->table, parts), parts);
     struct judge_outcome outcome = judge_decide(judge, judge->row.there, judge->row.cells);
     if (outcome.there == ISO_TRUTH_FALSE)
         return;
@@ -274,11 +251,9 @@ static void judge_rows(struct judge *judge)
         judge_range(judge);
         return;
     }
-    uint32_t *found = find_returned(judge);
     for (uint32_t i = 0; i < query->row_count; i++)
         if (!i || query->rows[i] != query->rows[i - 1])
-            judge_returned_row(judge, found[i], query->rows[i]);
-    iso_free(found);
+            judge_returned_row(judge, query->rows[i]);
     if (query->is_partial && !judge->returned.has_bag)
         return;
     if (counts(judge) && !judge->engine->store.tables[judge->table].is_whole) {

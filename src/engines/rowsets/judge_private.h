@@ -25,9 +25,9 @@ struct judge_row {
     uint32_t row; /* ISO_NONE: only the transaction itself wrote it */
     iso_atom parts;
     bool is_own, is_reinserted;
-    struct judge_cell there, *cells; /* by slot */
-    uint64_t writer_cts;             /* of the newest version that decides */
-    iso_atom writer;
+    struct judge_cell there, *cells;      /* by slot */
+    uint64_t writer_cts;                  /* of the newest version that decides, */
+    const struct rowsets_version *writer; /* this one; NULL: none */
     const struct rowsets_version
         *died; /* its last deletion before; what its cells held until then is no longer there */
     iso_truth covered; /* by the bounds */

@@ -48,20 +48,33 @@ static struct judge_cell default_cell(const struct judge *judge, uint32_t column
     return doubtful(is_shown ? ISO_UNJUDGED_UNKNOWN_VALUE : ISO_UNJUDGED_COLUMN);
 }
 
-static const struct rowsets_version *find_version(const struct judge *judge,
-                                                  const struct rowsets_cell *cell)
+/* The version that the query had to see, and what it says; NULL: there is none. */
+struct seen {
+    const struct rowsets_version *version;
+    uint64_t cts;
+    iso_atom value;
+};
+
+/* What its cell says of the newest one will do: versions lie anywhere. */
+static struct seen find_version(const struct judge *judge, const struct rowsets_cell *cell)
 {
-    return rowsets_version_at(judge->engine, cell, judge->query->bound, judge->query->tid);
+    const struct rowsets_query *query = judge->query;
+    if (cell->count && cell->newest_cts < query->bound && cell->newest_cts != query->cts)
+        return (struct seen){judge->engine->store.versions + cell->first + cell->count - 1,
+                             cell->newest_cts, cell->newest};
+    const struct rowsets_version *version =
+        rowsets_version_at(judge->engine, cell, query->bound, query->tid);
+    return version ? (struct seen){version, version->cts, version->value} : (struct seen){0};
 }
 
 /* The version's writer decides, unless a later one decides, too. */
-static void note_writer(struct judge *judge, const struct rowsets_version *version)
+static void note_writer(struct judge *judge, const struct seen *seen)
 {
     struct judge_row *row = &judge->row;
-    if (row->writer != ISO_ABSENT && version->cts <= row->writer_cts)
+    if (row->writer && seen->cts <= row->writer_cts)
         return;
-    row->writer = version->tid;
-    row->writer_cts = version->cts;
+    row->writer = seen->version;
+    row->writer_cts = seen->cts;
 }
 
 /* Whether the row was there, and when it was deleted last. */
@@ -69,12 +82,13 @@ static void see_existence(struct judge *judge, const struct rowsets_cell *cell)
 {
     assert(!cell->column);
     struct judge_row *row = &judge->row;
-    const struct rowsets_version *version = find_version(judge, cell),
+    struct seen seen = find_version(judge, cell);
+    const struct rowsets_version *version = seen.version,
                                  *first = judge->engine->store.versions + cell->first;
     if (version)
-        note_writer(judge, version);
+        note_writer(judge, &seen);
     if (version || cell->has_initial)
-        row->there = cell_of(judge, version ? version->value : cell->initial);
+        row->there = cell_of(judge, version ? seen.value : cell->initial);
     for (; version && judge->engine->store.rows[row->row].was_deleted && !row->died; version--) {
         if (version->value == ISO_ABSENT && version->tid != judge->query->tid)
             row->died = version;
@@ -87,14 +101,13 @@ static void see_existence(struct judge *judge, const struct rowsets_cell *cell)
 static struct judge_cell see_cell(struct judge *judge, const struct rowsets_cell *cell)
 {
     assert(cell->column);
-    const struct rowsets_version *version = find_version(judge, cell), *died = judge->row.died;
-    if (version && died && !rowsets_outlives(judge->engine, version, died))
-        version = NULL;
-    if (!version)
+    struct seen seen = find_version(judge, cell);
+    const struct rowsets_version *died = judge->row.died;
+    if (!seen.version || (died && !rowsets_outlives(judge->engine, seen.version, died)))
         return cell->has_initial && !died ? cell_of(judge, cell->initial)
                                           : default_cell(judge, cell->column);
-    note_writer(judge, version);
-    return cell_of(judge, version->value);
+    note_writer(judge, &seen);
+    return cell_of(judge, seen.value);
 }
 
 /* The part of the key that the slot stands for is read when it is needed. */
@@ -143,7 +156,7 @@ void judge_see(struct judge *judge, uint32_t number, iso_atom parts)
     struct iso_rowsets *engine = judge->engine;
     struct judge_row *row = &judge->row;
     struct judge_cell *cells = row->cells;
-    *row = (struct judge_row){.row = number, .parts = parts, .cells = cells, .writer = ISO_ABSENT};
+    *row = (struct judge_row){.row = number, .parts = parts, .cells = cells};
     row->there = default_row(judge);
     for (uint32_t at = number == ISO_NONE ? ISO_NONE : engine->store.rows[number].cells;
          at != ISO_NONE; at = engine->store.cells[at].next) {

@@ -95,10 +95,12 @@ static void finalize(struct iso_rowsets *engine, struct rowsets_query *query, bo
     hold(engine, query);
 }
 
-static bool is_final(const struct iso_rowsets *engine, uint64_t bound)
+/* Bounds up to this one are final. */
+static uint64_t final_below(const struct iso_rowsets *engine)
 {
-    return engine->time.ended ||
-           (engine->time.has_watermark && engine->time.watermark >= bound - 1) || !bound;
+    if (engine->time.ended || engine->time.watermark == UINT64_MAX)
+        return UINT64_MAX;
+    return engine->time.has_watermark ? engine->time.watermark + 1 : 0;
 }
 
 /* From which bound on nothing changes it any more: at ser a range also meets who commits at its own
@@ -123,7 +125,7 @@ void rowsets_enqueue(struct iso_rowsets *engine, struct rowsets_query *query)
             query->operation, query->bound);
     query->turn.arrived = engine->waiting.now;
     query->turn.number = engine->waiting.numbered++;
-    if (is_final(engine, due_of(engine, query)) ||
+    if (due_of(engine, query) <= final_below(engine) ||
         engine->store.tables[query->table_number].is_given_up)
         finalize(engine, query, engine->time.ended);
     else
@@ -147,6 +149,7 @@ static void judge_early(struct iso_rowsets *engine, struct rowsets_query *query)
     struct rowsets_table *table = &engine->store.tables[query->table_number];
     table->judged_below = query->bound > table->judged_below ? query->bound : table->judged_below;
     query->turn.seen = table->changes;
+    rowsets_fetch_rows(engine, &query, 1);
     rowsets_judge(engine, query, ROWSETS_BY_DEADLINE);
 }
 
@@ -224,39 +227,44 @@ void rowsets_wake(struct iso_rowsets *engine, uint32_t unknown)
 
 /* ---- what is final ---- */
 
-/* All that are due first, in the order in which they came: what else waits has no say in it. */
-static void finalize_first(struct iso_rowsets *engine, bool is_last)
+enum { AT_ONCE = 32 };
+
+/* Those that are due first and a few more, in the order in which they are due, and came: what else
+ * waits has no say in it. */
+static void finalize_first(struct iso_rowsets *engine, uint64_t limit, bool is_last)
 {
-    uint64_t due = engine->waiting.queue.items[0].key;
-    struct rowsets_query *first = take_first(engine), **list = NULL;
+    const struct iso_heap *queue = &engine->waiting.queue;
+    struct rowsets_query **list = NULL;
     uint32_t count = 0, capacity = 0;
-    if (!engine->waiting.queue.count || engine->waiting.queue.items[0].key != due) {
-        finalize(engine, first, is_last);
-        return;
+    while (queue->count && queue->items[0].key <= limit && count < AT_ONCE) {
+        uint64_t due = queue->items[0].key;
+        uint32_t first = count;
+        while (queue->count && queue->items[0].key == due)
+            ISO_PUSH(list, count, capacity, take_first(engine));
+        if (count > first + 1)
+            qsort(list + first, count - first, sizeof(struct rowsets_query *), compare_numbers);
     }
-    do {
-        ISO_PUSH(list, count, capacity, first);
-        first = engine->waiting.queue.count && engine->waiting.queue.items[0].key == due
-                    ? take_first(engine)
-                    : NULL;
-    } while (first);
-    qsort(list, count, sizeof(struct rowsets_query *), compare_numbers);
+    rowsets_fetch_rows(engine, list, count);
     for (uint32_t i = 0; i < count; i++)
         finalize(engine, list[i], is_last);
     iso_free(list);
 }
 
+static void finalize_up_to(struct iso_rowsets *engine, uint64_t limit, bool is_last)
+{
+    while (engine->waiting.queue.count && engine->waiting.queue.items[0].key <= limit)
+        finalize_first(engine, limit, is_last);
+}
+
 static void finalize_due(struct iso_rowsets *engine)
 {
-    while (engine->waiting.queue.count && is_final(engine, engine->waiting.queue.items[0].key))
-        finalize_first(engine, engine->time.ended);
+    finalize_up_to(engine, final_below(engine), engine->time.ended);
 }
 
 /* Nothing that is still to come can be seen there. */
 void rowsets_conclude_below(struct iso_rowsets *engine, uint64_t floor)
 {
-    while (engine->waiting.queue.count && engine->waiting.queue.items[0].key <= floor)
-        finalize_first(engine, true);
+    finalize_up_to(engine, floor, true);
     if (engine->waiting.held_count)
         finalize_held(engine, is_below, floor, true);
 }

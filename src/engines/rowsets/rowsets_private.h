@@ -34,7 +34,8 @@ struct rowsets_cell {
     uint8_t class;
     bool has_initial; /* somebody said what there was before */
     iso_atom initial;
-    iso_atom newest; /* the last version's value */
+    iso_atom newest;     /* the last version's value, */
+    uint64_t newest_cts; /* and its commit: as a rule they are all that is asked for */
 };
 
 struct rowsets_row {
@@ -311,6 +312,9 @@ uint32_t rowsets_column(struct iso_rowsets *engine, uint32_t table, const char *
                         size_t length);
 uint32_t rowsets_find_row(const struct iso_rowsets *engine, uint32_t table,
                           iso_atom parts); /* ISO_NONE */
+/* What the queries returned is asked for before the first of it is needed. */
+void rowsets_fetch_rows(const struct iso_rowsets *engine, struct rowsets_query *const *queries,
+                        uint32_t count);
 uint32_t rowsets_row(struct iso_rowsets *engine, uint32_t table, iso_atom parts);
 void rowsets_free_row(struct iso_rowsets *engine, uint32_t row);
 struct rowsets_cell *rowsets_find_cell(const struct iso_rowsets *engine, uint32_t row,

@@ -9,6 +9,8 @@ static void validate_versions(const struct iso_rowsets *engine, const struct row
     for (uint32_t i = 1; i < cell->count; i++)
         assert(engine->store.versions[cell->first + i - 1].cts <=
                engine->store.versions[cell->first + i].cts);
+    assert(!cell->count ||
+           cell->newest_cts == engine->store.versions[cell->first + cell->count - 1].cts);
 }
 
 static void validate_row(const struct iso_rowsets *engine, uint32_t number, uint64_t *versions,
