@@ -34,14 +34,14 @@ struct extension {
 };
 
 /* The schema of one part of the message, and its bytes. */
-static enum iso_status open_part(struct ticdc *ticdc, const struct iso_message *message,
-                                 enum iso_frame_part part, const struct ticdc_avro **schema,
-                                 struct iso_avro_cursor *cursor, struct iso_error *error)
+static enum iso_status open_part(struct ticdc *ticdc, enum iso_frame_part part,
+                                 const struct ticdc_avro **schema, struct iso_avro_cursor *cursor,
+                                 struct iso_error *error)
 {
     struct avro_state *state = ticdc->state;
     struct iso_frame frame;
     const char *expected;
-    if (!iso_frame_open(message, part, false, &frame, &expected))
+    if (!iso_frame_open(ticdc->message, part, false, &frame, &expected))
         return iso_error_set(error, ISO_BAD_INPUT, "%s: expected %s",
                              part == ISO_FRAME_KEY ? "key" : "payload", expected);
     *schema = part == ISO_FRAME_KEY ? state->key : state->value;
@@ -181,14 +181,13 @@ static enum iso_status check_end(struct iso_avro_cursor *cursor, const char *par
 }
 
 /* Reads the key into `row`, whose columns are the key's. */
-static enum iso_status read_key(struct ticdc *ticdc, const struct iso_message *message,
-                                struct iso_row *row, const struct ticdc_avro **schema,
-                                struct iso_error *error)
+static enum iso_status read_key(struct ticdc *ticdc, struct iso_row *row,
+                                const struct ticdc_avro **schema, struct iso_error *error)
 {
     struct iso_avro_cursor cursor;
-    if (!message->key.data)
+    if (!ticdc->message->key.data)
         return iso_error_set(error, ISO_BAD_INPUT, "a row without a key");
-    if (open_part(ticdc, message, ISO_FRAME_KEY, schema, &cursor, error) != ISO_OK)
+    if (open_part(ticdc, ISO_FRAME_KEY, schema, &cursor, error) != ISO_OK)
         return error->status;
     read_row(ticdc, *schema, (*schema)->schema->root, &cursor, row, NULL);
     if (check_end(&cursor, "key", error) != ISO_OK)
@@ -231,24 +230,23 @@ static enum iso_status take_operation(struct ticdc *ticdc, const struct extensio
     return ISO_OK;
 }
 
-static enum iso_status decode_row(struct ticdc *ticdc, const struct iso_message *message,
-                                  struct iso_events *events, struct iso_error *error)
+static enum iso_status decode_row(struct ticdc *ticdc, struct iso_error *error)
 {
     const struct ticdc_avro *schema, *key;
     struct iso_avro_cursor cursor;
     struct extension extension = {.operation = {"", 0}};
     struct ticdc_change change = {.has_now = true};
-    if (open_part(ticdc, message, ISO_FRAME_PAYLOAD, &schema, &cursor, error) != ISO_OK)
+    if (open_part(ticdc, ISO_FRAME_PAYLOAD, &schema, &cursor, error) != ISO_OK)
         return error->status;
     name_table(&change, schema);
-    if (ticdc_pass_over(ticdc, message, change.database, change.table, events))
+    if (ticdc_pass_over(ticdc, change.database, change.table))
         return ISO_OK;
     read_row(ticdc, schema, schema->schema->root, &cursor, &ticdc->now, &extension);
     if (check_end(&cursor, "payload", error) != ISO_OK ||
-        read_key(ticdc, message, &ticdc->types, &key, error) != ISO_OK ||
+        read_key(ticdc, &ticdc->types, &key, error) != ISO_OK ||
         take_operation(ticdc, &extension, &change, error) != ISO_OK)
         return error->status;
-    return ticdc_add_row(ticdc, message, &change, events, error);
+    return ticdc_add_row(ticdc, &change, error);
 }
 
 static uint64_t word(const uint8_t *at)
@@ -260,31 +258,30 @@ static uint64_t word(const uint8_t *at)
 }
 
 /* A delete of which only the key and the commit timestamp are known. */
-static enum iso_status decode_delete(struct ticdc *ticdc, const struct iso_message *message,
-                                     uint64_t commit_ts, struct iso_events *events,
+static enum iso_status decode_delete(struct ticdc *ticdc, uint64_t commit_ts,
                                      struct iso_error *error)
 {
     const struct ticdc_avro *schema;
     struct ticdc_change change = {
         .commit_ts = commit_ts, .has_commit = true, .has_old = true, .keys_only = true};
-    if (read_key(ticdc, message, &ticdc->old, &schema, error) != ISO_OK)
+    if (read_key(ticdc, &ticdc->old, &schema, error) != ISO_OK)
         return error->status;
     name_table(&change, schema);
-    if (ticdc_pass_over(ticdc, message, change.database, change.table, events))
+    if (ticdc_pass_over(ticdc, change.database, change.table))
         return ISO_OK;
-    return ticdc_add_row(ticdc, message, &change, events, error);
+    return ticdc_add_row(ticdc, &change, error);
 }
 
 /* {"query":"..","type":"..","schema":"..","table":"..","commitTs":..} */
-static enum iso_status decode_ddl(struct ticdc *ticdc, const struct iso_message *message,
-                                  struct iso_events *events, struct iso_error *error)
+static enum iso_status decode_ddl(struct ticdc *ticdc, struct iso_error *error)
 {
     struct iso_json *json = &ticdc->json;
     struct iso_json_text name, database = {"", 0}, table = {"", 0}, query = {"", 0};
     uint64_t commit_ts = 0;
     bool has_commit = false;
-    size_t size = message->payload.size - 1;
-    iso_json_start(json, iso_payload_copy(&ticdc->payload, message->payload.data + 1, size), size);
+    size_t size = ticdc->message->payload.size - 1;
+    iso_json_start(json, iso_payload_copy(&ticdc->payload, ticdc->message->payload.data + 1, size),
+                   size);
     iso_json_enter_object(json);
     while (json->code == ISO_JSON_FINE && iso_json_member(json, &name)) {
         if (ISO_PAYLOAD_IS(name, "schema"))
@@ -305,17 +302,16 @@ static enum iso_status decode_ddl(struct ticdc *ticdc, const struct iso_message 
     struct ticdc_ddl ddl = {
         .database = database, .table = table, .sql = query, .commit_ts = commit_ts};
     ticdc_tables_take_ddl(&ticdc->known, query, database, commit_ts);
-    ticdc_add_ddl(ticdc, message, &ddl, events);
+    ticdc_add_ddl(ticdc, &ddl);
     return ISO_OK;
 }
 
-static enum iso_status decode(struct ticdc *ticdc, const struct iso_message *message,
-                              struct iso_events *events, struct iso_error *error)
+static enum iso_status decode(struct ticdc *ticdc, struct iso_error *error)
 {
-    const uint8_t *data = message->payload.data;
-    size_t size = message->payload.size;
-    if (!data && !message->key.data) {
-        ticdc_add_ignored(events, message, "tombstone");
+    const uint8_t *data = ticdc->message->payload.data;
+    size_t size = ticdc->message->payload.size;
+    if (!data && !ticdc->message->key.data) {
+        ticdc_add_ignored(ticdc, "tombstone");
         return ISO_OK;
     }
     if (!data)
@@ -323,14 +319,14 @@ static enum iso_status decode(struct ticdc *ticdc, const struct iso_message *mes
             error, ISO_BAD_INPUT,
             "a delete without a commit timestamp: expected avro-include-before-value=true");
     if (size > 1 && data[0] == MAGIC_DDL && data[1] == '{')
-        return decode_ddl(ticdc, message, events, error);
+        return decode_ddl(ticdc, error);
     if (size == 1 + WORD && data[0] == MAGIC_WATERMARK) {
-        ticdc_add_watermark(events, message, word(data + 1));
+        ticdc_add_watermark(ticdc, word(data + 1));
         return ISO_OK;
     }
     if (size == 1 + WORD && data[0] == MAGIC_DELETE)
-        return decode_delete(ticdc, message, word(data + 1), events, error);
-    return decode_row(ticdc, message, events, error);
+        return decode_delete(ticdc, word(data + 1), error);
+    return decode_row(ticdc, error);
 }
 
 /* The payload's schema, then the key's. */

@@ -345,8 +345,7 @@ static const struct iso_row *find_types(struct ticdc *ticdc, const struct canal 
     return &ticdc->types;
 }
 
-static enum iso_status decode_row(struct ticdc *ticdc, const struct iso_message *message,
-                                  const struct canal *canal, struct iso_events *events,
+static enum iso_status decode_row(struct ticdc *ticdc, const struct canal *canal,
                                   struct iso_error *error)
 {
     struct ticdc_change change = {.database = canal->database,
@@ -365,7 +364,7 @@ static enum iso_status decode_row(struct ticdc *ticdc, const struct iso_message 
     else
         return ticdc_refuse(error, "type", canal->type,
                             "INSERT, UPDATE, DELETE, TIDB_WATERMARK or a DDL's");
-    if (ticdc_pass_over(ticdc, message, canal->database, canal->table, events))
+    if (ticdc_pass_over(ticdc, canal->database, canal->table))
         return ISO_OK;
     if (!canal->has_data)
         return ticdc_refuse(error, "type", canal->type, "a row in data");
@@ -377,11 +376,10 @@ static enum iso_status decode_row(struct ticdc *ticdc, const struct iso_message 
         iso_row_swap(&ticdc->old, &ticdc->now);
         change.has_old = true;
     }
-    return ticdc_add_row(ticdc, message, &change, events, error);
+    return ticdc_add_row(ticdc, &change, error);
 }
 
-static void take_ddl(struct ticdc *ticdc, const struct iso_message *message,
-                     const struct canal *canal, bool drops, struct iso_events *events)
+static void take_ddl(struct ticdc *ticdc, const struct canal *canal, bool drops)
 {
     struct ticdc_ddl ddl = {.database = canal->database,
                             .table = canal->table,
@@ -389,11 +387,10 @@ static void take_ddl(struct ticdc *ticdc, const struct iso_message *message,
                             .commit_ts = canal->commit_ts,
                             .empties = drops};
     ticdc_tables_take_ddl(&ticdc->known, ddl.sql, ddl.database, ddl.commit_ts);
-    ticdc_add_ddl(ticdc, message, &ddl, events);
+    ticdc_add_ddl(ticdc, &ddl);
 }
 
-static enum iso_status decode_ddl(struct ticdc *ticdc, const struct iso_message *message,
-                                  const struct canal *canal, struct iso_events *events,
+static enum iso_status decode_ddl(struct ticdc *ticdc, const struct canal *canal,
                                   struct iso_error *error)
 {
     static const char *const types[] = {"CREATE", "RENAME", "CINDEX",   "DINDEX",
@@ -406,24 +403,23 @@ static enum iso_status decode_ddl(struct ticdc *ticdc, const struct iso_message 
         return ticdc_refuse(error, "type of a DDL", canal->type,
                             "CREATE, RENAME, CINDEX, DINDEX, ALTER, ERASE, TRUNCATE or QUERY");
     if (ticdc_saw(canal->seen, COMMIT))
-        take_ddl(ticdc, message, canal, drops, events);
+        take_ddl(ticdc, canal, drops);
     else if (drops)
         return iso_error_set(error, ISO_BAD_INPUT,
                              "rows dropped at an unknown time: expected _tidb.commitTs "
                              "(enable-tidb-extension=true)");
     else
-        ticdc_add_ignored(events, message, "a DDL at an unknown time");
+        ticdc_add_ignored(ticdc, "a DDL at an unknown time");
     return ISO_OK;
 }
 
-static enum iso_status decode(struct ticdc *ticdc, const struct iso_message *message,
-                              struct iso_events *events, struct iso_error *error)
+static enum iso_status decode(struct ticdc *ticdc, struct iso_error *error)
 {
     struct canal canal = {.database = {"", 0}, .table = {"", 0}, .sql = {"", 0}};
     struct iso_json *json = &ticdc->json;
     struct iso_json_shape *shape = &ticdc->shapes[TICDC_MESSAGE];
     uint8_t member;
-    if (!ticdc_start_json(ticdc, message, events))
+    if (!ticdc_start_json(ticdc))
         return ISO_OK;
     canal.known = ((struct canal_state *)ticdc->state)->tables;
     iso_json_shape_enter(json, shape);
@@ -436,12 +432,12 @@ static enum iso_status decode(struct ticdc *ticdc, const struct iso_message *mes
     if (!ticdc_saw(canal.seen, TYPE))
         return iso_error_set(error, ISO_BAD_INPUT, "expected the member \"type\"");
     if (canal.is_ddl)
-        return decode_ddl(ticdc, message, &canal, events, error);
+        return decode_ddl(ticdc, &canal, error);
     if (!ISO_PAYLOAD_IS(canal.type, "TIDB_WATERMARK"))
-        return decode_row(ticdc, message, &canal, events, error);
+        return decode_row(ticdc, &canal, error);
     if (!ticdc_saw(canal.seen, WATERMARK))
         return iso_error_set(error, ISO_BAD_INPUT, "a watermark: expected _tidb.watermarkTs");
-    ticdc_add_watermark(events, message, canal.watermark);
+    ticdc_add_watermark(ticdc, canal.watermark);
     return ISO_OK;
 }
 

@@ -202,15 +202,14 @@ static enum iso_status check_fields(const struct csv_state *state, const struct 
         state->count, table->column_count);
 }
 
-static enum iso_status decode_fields(struct ticdc *ticdc, const struct iso_message *message,
-                                     struct iso_events *events, struct iso_error *error)
+static enum iso_status decode_fields(struct ticdc *ticdc, struct iso_error *error)
 {
     struct csv_state *state = ticdc->state;
     const struct csv_field *fields = state->fields;
     struct ticdc_change change = {.has_commit = true};
     uint32_t first;
     if (ISO_PAYLOAD_IS(fields[0].text, "ticdc-meta$operation")) {
-        ticdc_add_ignored(events, message, "a header");
+        ticdc_add_ignored(ticdc, "a header");
         return ISO_OK;
     }
     if (state->count <= FIELDS_FIXED || !take_number(fields[3].text, &change.commit_ts))
@@ -225,7 +224,7 @@ static enum iso_status decode_fields(struct ticdc *ticdc, const struct iso_messa
     if (!iso_utf8_valid((const uint8_t *)change.table.at, change.table.length) ||
         !iso_utf8_valid((const uint8_t *)change.database.at, change.database.length))
         return iso_error_set(error, ISO_BAD_INPUT, "a table's name that is not UTF-8");
-    if (ticdc_pass_over(ticdc, message, change.database, change.table, events))
+    if (ticdc_pass_over(ticdc, change.database, change.table))
         return ISO_OK;
     const struct ticdc_table *table =
         ticdc_tables_at(&ticdc->known, change.database, change.table, change.commit_ts);
@@ -244,7 +243,7 @@ static enum iso_status decode_fields(struct ticdc *ticdc, const struct iso_messa
         return ticdc_too_many_keys(error);
     if (fill_row(ticdc, change.has_now ? &ticdc->now : &ticdc->old, table, first, error) != ISO_OK)
         return error->status;
-    return ticdc_add_row(ticdc, message, &change, events, error);
+    return ticdc_add_row(ticdc, &change, error);
 }
 
 /* ---- statements ---- */
@@ -284,17 +283,16 @@ static enum iso_table_change change_of(const struct ticdc *ticdc, const struct t
     return has_same_value(ticdc, before, table) ? ISO_TABLE_SAME : ISO_TABLE_RESPELT;
 }
 
-static void tell_statements(struct ticdc *ticdc, const struct iso_message *message,
-                            struct iso_events *events)
+static void tell_statements(struct ticdc *ticdc)
 {
     for (uint32_t i = 0; i < ticdc->known.count; i++) {
         const struct ticdc_table *table = ticdc->known.list[i];
-        struct iso_event event = iso_event_of(message, ISO_EVENT_SCHEMA);
+        struct iso_event event = iso_event_of(ticdc->message, ISO_EVENT_SCHEMA);
         if (!table->version ||
             (event.operation = (uint8_t)change_of(ticdc, table)) == ISO_TABLE_SAME)
             continue;
         const struct iso_row_name *name =
-            iso_row_names_find(&ticdc->names, &events->block.atoms,
+            iso_row_names_find(&ticdc->names, &ticdc->events->block.atoms,
                                (struct iso_json_text){table->database, strlen(table->database)},
                                (struct iso_json_text){table->table, strlen(table->table)});
         if (!iso_table_listed(ticdc->tables, name->name.at, name->name.length))
@@ -302,20 +300,20 @@ static void tell_statements(struct ticdc *ticdc, const struct iso_message *messa
         event.table = name->atom;
         event.flags = ISO_EVENT_HAS_CTS | ISO_EVENT_ALONE;
         event.cts.physical = table->version;
-        iso_events_add(events, &event);
+        iso_events_add(ticdc->events, &event);
     }
 }
 
-static enum iso_status decode_checkpoint(struct ticdc *ticdc, const struct iso_message *message,
-                                         struct iso_events *events, struct iso_error *error)
+static enum iso_status decode_checkpoint(struct ticdc *ticdc, struct iso_error *error)
 {
     struct iso_json *json = &ticdc->json;
     struct iso_json_text name;
     uint64_t timestamp = 0;
     bool found = false;
     iso_json_start(json,
-                   iso_payload_copy(&ticdc->payload, message->payload.data, message->payload.size),
-                   message->payload.size);
+                   iso_payload_copy(&ticdc->payload, ticdc->message->payload.data,
+                                    ticdc->message->payload.size),
+                   ticdc->message->payload.size);
     iso_json_enter_object(json);
     while (json->code == ISO_JSON_FINE && iso_json_member(json, &name)) {
         if (ISO_PAYLOAD_IS(name, "checkpoint-ts"))
@@ -327,25 +325,24 @@ static enum iso_status decode_checkpoint(struct ticdc *ticdc, const struct iso_m
         return iso_payload_fault(json, error);
     if (!found)
         return iso_error_set(error, ISO_BAD_INPUT, "expected the member checkpoint-ts");
-    ticdc_add_watermark(events, message, timestamp);
+    ticdc_add_watermark(ticdc, timestamp);
     return ISO_OK;
 }
 
-static enum iso_status decode(struct ticdc *ticdc, const struct iso_message *message,
-                              struct iso_events *events, struct iso_error *error)
+static enum iso_status decode(struct ticdc *ticdc, struct iso_error *error)
 {
-    const char *text = (const char *)message->payload.data;
+    const char *text = (const char *)ticdc->message->payload.data;
     if (!text) {
-        ticdc_add_ignored(events, message, "tombstone");
+        ticdc_add_ignored(ticdc, "tombstone");
         return ISO_OK;
     }
-    struct lines lines = {text, text + message->payload.size, 1};
+    struct lines lines = {text, text + ticdc->message->payload.size, 1};
     struct csv_state *state = ticdc->state;
     if (!state->told)
-        tell_statements(ticdc, message, events);
-    if (message->payload.size && *text == '{')
-        return decode_checkpoint(ticdc, message, events, error);
-    if (!message->payload.size)
+        tell_statements(ticdc);
+    if (ticdc->message->payload.size && *text == '{')
+        return decode_checkpoint(ticdc, error);
+    if (!ticdc->message->payload.size)
         return iso_error_set(error, ISO_BAD_INPUT, "line 1: no fields");
     while (lines.at < lines.end) {
         struct iso_error wrong = {.status = ISO_OK};
@@ -353,7 +350,7 @@ static enum iso_status decode(struct ticdc *ticdc, const struct iso_message *mes
         const char *expected = read_line(ticdc, &lines);
         if (expected)
             return iso_error_set(error, ISO_BAD_INPUT, "line %u: %s", line, expected);
-        if (decode_fields(ticdc, message, events, &wrong) != ISO_OK)
+        if (decode_fields(ticdc, &wrong) != ISO_OK)
             return iso_error_set(error, wrong.status, "line %u: %.900s", line, wrong.text);
     }
     state->told = true;

@@ -120,44 +120,43 @@ static uint32_t spell_names(const struct ticdc *ticdc, const struct ticdc_ddl *d
     return kept;
 }
 
-static const struct iso_row_name *find_table(struct ticdc *ticdc, struct iso_events *events,
-                                             struct iso_json_text schema,
+static const struct iso_row_name *find_table(struct ticdc *ticdc, struct iso_json_text schema,
                                              struct iso_json_text table)
 {
-    return iso_row_names_find(&ticdc->names, &events->block.atoms, schema, table);
+    return iso_row_names_find(&ticdc->names, &ticdc->events->block.atoms, schema, table);
 }
 
 /* False: the table is none to be looked at. */
-static bool add_effect(struct ticdc *ticdc, const struct iso_message *message,
-                       const struct ticdc_ddl *ddl, const struct iso_ddl_effect *effect,
-                       struct iso_events *events)
+static bool add_effect(struct ticdc *ticdc, const struct ticdc_ddl *ddl,
+                       const struct iso_ddl_effect *effect)
 {
     bool empties = effect->change == ISO_TABLE_EMPTIED;
-    struct iso_event event = iso_event_of(message, empties ? ISO_EVENT_DROP : ISO_EVENT_SCHEMA);
+    struct iso_event event =
+        iso_event_of(ticdc->message, empties ? ISO_EVENT_DROP : ISO_EVENT_SCHEMA);
     event.flags = ISO_EVENT_HAS_CTS | ISO_EVENT_ALONE;
     event.cts.physical = ddl->commit_ts;
     event.operation = empties ? 0 : (uint8_t)effect->change;
     struct iso_json_text carried = {NULL, 0};
     if (effect->from_table.length) {
         const struct iso_row_name *from =
-            find_table(ticdc, events, effect->from_schema, effect->from_table);
+            find_table(ticdc, effect->from_schema, effect->from_table);
         char *name = ticdc_room(ticdc, from->name.length);
         carried = (struct iso_json_text){memcpy(name, from->name.at, from->name.length),
                                          from->name.length};
         event.key = is_covered(ticdc, from) ? from->atom : ISO_ABSENT;
     }
     if (effect->is_all) {
-        event.table = iso_atoms_text(&events->block.atoms, ".", 1);
-        iso_events_add(events, &event);
+        event.table = iso_atoms_text(&ticdc->events->block.atoms, ".", 1);
+        iso_events_add(ticdc->events, &event);
         return true;
     }
-    const struct iso_row_name *table = find_table(ticdc, events, effect->schema, effect->table);
+    const struct iso_row_name *table = find_table(ticdc, effect->schema, effect->table);
     event.table = table->atom;
     if (effect->table.length && !is_covered(ticdc, table))
         return false;
     if (carried.at)
         ticdc_copy_types(ticdc, carried, table->name);
-    iso_events_add(events, &event);
+    iso_events_add(ticdc->events, &event);
     return true;
 }
 
@@ -200,8 +199,7 @@ static uint32_t rename_rows(const struct ticdc *ticdc, const struct ticdc_ddl *d
     return count;
 }
 
-void ticdc_add_ddl(struct ticdc *ticdc, const struct iso_message *message,
-                   const struct ticdc_ddl *ddl, struct iso_events *events)
+void ticdc_add_ddl(struct ticdc *ticdc, const struct ticdc_ddl *ddl)
 {
     struct iso_ddl_effect effects[ISO_DDL_EFFECTS_MAX];
     uint32_t count = spell_names(ticdc, ddl, effects, iso_ddl_effects(ddl->sql, effects)),
@@ -210,8 +208,7 @@ void ticdc_add_ddl(struct ticdc *ticdc, const struct iso_message *message,
     const struct ticdc_table *schema =
         ticdc_tables_at(&ticdc->known, ddl->database, ddl->table, ddl->commit_ts);
     if (schema)
-        ticdc_note_schema(ticdc, find_table(ticdc, events, ddl->database, ddl->table)->name,
-                          schema);
+        ticdc_note_schema(ticdc, find_table(ticdc, ddl->database, ddl->table)->name, schema);
     if (!count && ddl->empties && ddl->table.length)
         effects[count++] = (struct iso_ddl_effect){
             .change = ISO_TABLE_EMPTIED, .schema = ddl->database, .table = ddl->table};
@@ -220,12 +217,12 @@ void ticdc_add_ddl(struct ticdc *ticdc, const struct iso_message *message,
         for (uint32_t i = 0; i < count; i++)
             if ((turn == 0) == (effects[i].from_table.length > 0) &&
                 !is_elsewhere(ticdc, ddl, &effects[i]))
-                added += add_effect(ticdc, message, ddl, &effects[i], events);
-    if (added || ticdc_pass_over(ticdc, message, ddl->database, ddl->table, events))
+                added += add_effect(ticdc, ddl, &effects[i]);
+    if (added || ticdc_pass_over(ticdc, ddl->database, ddl->table))
         return;
-    struct iso_event event = iso_event_of(message, ISO_EVENT_SCHEMA);
-    event.table = find_table(ticdc, events, ddl->database, ddl->table)->atom;
+    struct iso_event event = iso_event_of(ticdc->message, ISO_EVENT_SCHEMA);
+    event.table = find_table(ticdc, ddl->database, ddl->table)->atom;
     event.flags = ISO_EVENT_HAS_CTS;
     event.cts.physical = ddl->commit_ts;
-    iso_events_add(events, &event);
+    iso_events_add(ticdc->events, &event);
 }

@@ -124,16 +124,16 @@ static void read_payload(struct ticdc *ticdc, struct envelope *envelope)
 }
 
 /* The names of the key's columns. */
-static enum iso_status read_key(struct ticdc *ticdc, const struct iso_message *message,
-                                struct iso_error *error)
+static enum iso_status read_key(struct ticdc *ticdc, struct iso_error *error)
 {
     struct iso_json *json = &ticdc->key_json;
     struct iso_json_text name;
     bool found = false;
-    if (!message->key.data)
+    if (!ticdc->message->key.data)
         return iso_error_set(error, ISO_BAD_INPUT, "a row without a key");
-    iso_json_start(json, iso_payload_copy(&ticdc->key, message->key.data, message->key.size),
-                   message->key.size);
+    iso_json_start(
+        json, iso_payload_copy(&ticdc->key, ticdc->message->key.data, ticdc->message->key.size),
+        ticdc->message->key.size);
     iso_row_clear(&ticdc->types);
     iso_json_enter_object(json);
     while (json->code == ISO_JSON_FINE && iso_json_member(json, &name)) {
@@ -157,8 +157,7 @@ static enum iso_status read_key(struct ticdc *ticdc, const struct iso_message *m
 
 /* ---- messages ---- */
 
-static enum iso_status decode_row(struct ticdc *ticdc, const struct iso_message *message,
-                                  const struct envelope *envelope, struct iso_events *events,
+static enum iso_status decode_row(struct ticdc *ticdc, const struct envelope *envelope,
                                   struct iso_error *error)
 {
     struct ticdc_change change = {.database = envelope->database,
@@ -170,14 +169,14 @@ static enum iso_status decode_row(struct ticdc *ticdc, const struct iso_message 
     char operation = envelope->operation.length == 1 ? *envelope->operation.at : 0;
     if (operation != 'c' && operation != 'u' && operation != 'd')
         return ticdc_refuse(error, "op", envelope->operation, "c, u, d or m");
-    if (ticdc_pass_over(ticdc, message, envelope->database, envelope->table, events))
+    if (ticdc_pass_over(ticdc, envelope->database, envelope->table))
         return ISO_OK;
     change.created = operation == 'c';
     change.has_now = operation != 'd';
     change.has_old = operation != 'c' && envelope->has_before;
     if (change.has_now ? !envelope->has_after : !envelope->has_before)
         return ticdc_refuse(error, "op", envelope->operation, "a row in after (d: in before)");
-    if (read_key(ticdc, message, error) != ISO_OK)
+    if (read_key(ticdc, error) != ISO_OK)
         return error->status;
     const struct debezium_state *state = ticdc->state;
     const struct ticdc_table *table =
@@ -187,33 +186,31 @@ static enum iso_status decode_row(struct ticdc *ticdc, const struct iso_message 
         change.is_lossy = debezium_schema_apply(state->schema, table, ticdc, &ticdc->now);
     if (change.has_old)
         debezium_schema_apply(state->schema, table, ticdc, &ticdc->old);
-    return ticdc_add_row(ticdc, message, &change, events, error);
+    return ticdc_add_row(ticdc, &change, error);
 }
 
-static void take_ddl(struct ticdc *ticdc, const struct iso_message *message,
-                     const struct envelope *envelope, struct iso_events *events)
+static void take_ddl(struct ticdc *ticdc, const struct envelope *envelope)
 {
     struct ticdc_ddl ddl = {.database = envelope->database,
                             .table = envelope->table,
                             .sql = envelope->ddl,
                             .commit_ts = envelope->commit_ts};
     ticdc_tables_take_ddl(&ticdc->known, ddl.sql, ddl.database, ddl.commit_ts);
-    ticdc_add_ddl(ticdc, message, &ddl, events);
+    ticdc_add_ddl(ticdc, &ddl);
 }
 
-static enum iso_status take_envelope(struct ticdc *ticdc, const struct iso_message *message,
-                                     const struct envelope *envelope, struct iso_events *events,
+static enum iso_status take_envelope(struct ticdc *ticdc, const struct envelope *envelope,
                                      struct iso_error *error)
 {
     if (!ticdc_saw(envelope->seen, PAYLOAD) || !ticdc_saw(envelope->seen, SOURCE) ||
         !ticdc_saw(envelope->seen, COMMIT))
         return iso_error_set(error, ISO_BAD_INPUT, "expected payload.source.commit_ts");
     if (ISO_PAYLOAD_IS(envelope->operation, "m"))
-        ticdc_add_watermark(events, message, envelope->commit_ts);
+        ticdc_add_watermark(ticdc, envelope->commit_ts);
     else if (ticdc_saw(envelope->seen, OP))
-        return decode_row(ticdc, message, envelope, events, error);
+        return decode_row(ticdc, envelope, error);
     else if (ticdc_saw(envelope->seen, DDL))
-        take_ddl(ticdc, message, envelope, events);
+        take_ddl(ticdc, envelope);
     else
         return iso_error_set(error, ISO_BAD_INPUT, "expected payload.op, or payload.ddl");
     return ISO_OK;
@@ -231,14 +228,13 @@ static void take_schema(struct ticdc *ticdc, const struct envelope *envelope)
     debezium_schema_take(schema, &ticdc->json);
 }
 
-static enum iso_status decode(struct ticdc *ticdc, const struct iso_message *message,
-                              struct iso_events *events, struct iso_error *error)
+static enum iso_status decode(struct ticdc *ticdc, struct iso_error *error)
 {
     struct envelope envelope = {
         .operation = {"", 0}, .database = {"", 0}, .table = {"", 0}, .ddl = {"", 0}};
     struct iso_json *json = &ticdc->json;
     struct iso_json_text name;
-    if (!ticdc_start_json(ticdc, message, events))
+    if (!ticdc_start_json(ticdc))
         return ISO_OK;
     ((struct debezium_state *)ticdc->state)->schema =
         &((struct debezium_state *)ticdc->state)->schemas[SCHEMAS];
@@ -251,7 +247,7 @@ static enum iso_status decode(struct ticdc *ticdc, const struct iso_message *mes
         else
             iso_json_skip(json);
     }
-    return iso_json_finish(json) ? take_envelope(ticdc, message, &envelope, events, error)
+    return iso_json_finish(json) ? take_envelope(ticdc, &envelope, error)
                                  : iso_payload_fault(json, error);
 }
 

@@ -24,8 +24,7 @@ struct ticdc_protocol {
     const char *format;
     enum iso_status (*create)(struct ticdc *ticdc, const struct iso_decoder_options *options,
                               struct iso_error *error);
-    enum iso_status (*decode)(struct ticdc *ticdc, const struct iso_message *message,
-                              struct iso_events *events, struct iso_error *error);
+    enum iso_status (*decode)(struct ticdc *ticdc, struct iso_error *error);
     void (*destroy)(struct ticdc *ticdc); /* of `state`, which may be NULL */
     void (*archive)(struct ticdc *ticdc,
                     struct iso_archive *archive); /* of `state`; NULL: nothing was learned */
@@ -83,7 +82,9 @@ struct ticdc_room {
 struct ticdc {
     struct iso_decoder decoder;
     const struct ticdc_protocol *protocol;
-    void *state; /* the protocol's own */
+    const struct iso_message *message; /* at hand; `decode` alone has one */
+    struct iso_events *events;         /* where its events go */
+    void *state;                       /* the protocol's own */
     char *value, *tables, *key_option;
     struct ticdc_tables known;
     struct ticdc_types typed;
@@ -123,20 +124,15 @@ struct ticdc_change {
 /* ---- events (events.c) ---- */
 
 /* Sets the scanner to the payload. False: there is none, and an event says so. */
-bool ticdc_start_json(struct ticdc *ticdc, const struct iso_message *message,
-                      struct iso_events *events);
-enum iso_status ticdc_add_row(struct ticdc *ticdc, const struct iso_message *message,
-                              const struct ticdc_change *change, struct iso_events *events,
+bool ticdc_start_json(struct ticdc *ticdc);
+enum iso_status ticdc_add_row(struct ticdc *ticdc, const struct ticdc_change *change,
                               struct iso_error *error);
-void ticdc_add_watermark(struct iso_events *events, const struct iso_message *message,
-                         uint64_t timestamp);
-void ticdc_add_ignored(struct iso_events *events, const struct iso_message *message,
-                       const char *reason);
+void ticdc_add_watermark(struct ticdc *ticdc, uint64_t timestamp);
+void ticdc_add_ignored(struct ticdc *ticdc, const char *reason);
 
 /* Whether the table is none to be looked at; then that is the event. */
-bool ticdc_pass_over(struct ticdc *ticdc, const struct iso_message *message,
-                     struct iso_json_text database, struct iso_json_text table,
-                     struct iso_events *events);
+bool ticdc_pass_over(struct ticdc *ticdc, struct iso_json_text database,
+                     struct iso_json_text table);
 
 /* A DDL, as far as the message says what it is. */
 struct ticdc_ddl {
@@ -148,8 +144,7 @@ struct ticdc_ddl {
     const struct ticdc_table *before, *after;
 };
 
-void ticdc_add_ddl(struct ticdc *ticdc, const struct iso_message *message,
-                   const struct ticdc_ddl *ddl, struct iso_events *events);
+void ticdc_add_ddl(struct ticdc *ticdc, const struct ticdc_ddl *ddl);
 
 /* Adds a name to the key's columns; false: there are too many. */
 bool ticdc_add_key(struct ticdc *ticdc, struct iso_json_text name);
@@ -173,18 +168,15 @@ bool ticdc_take_index(struct ticdc *ticdc, const struct ticdc_index *index);
 /* ---- what cannot be judged (told.c) ---- */
 
 /* A row of the table whose rows cannot be told apart: none of it is covered. */
-void ticdc_leave_out(struct ticdc *ticdc, const struct iso_message *message,
-                     const struct iso_row_name *table, const char *reason,
-                     struct iso_events *events);
+void ticdc_leave_out(struct ticdc *ticdc, const struct iso_row_name *table, const char *reason);
 bool ticdc_is_left_out(const struct ticdc *ticdc, const char *table, size_t length);
 
 /* Makes what the rows' texts of times mean in no zone that is known what nobody knows. Whether the
  * new row has some. */
 bool ticdc_lose_zones(struct ticdc *ticdc, const struct ticdc_change *change);
 /* Tells of each column of the new row that lost its value, once. */
-void ticdc_tell_lost(struct ticdc *ticdc, const struct iso_message *message,
-                     const struct ticdc_change *change, const struct iso_row_name *table,
-                     struct iso_events *events);
+void ticdc_tell_lost(struct ticdc *ticdc, const struct ticdc_change *change,
+                     const struct iso_row_name *table);
 /* Why rows cannot be told apart by the key's texts, or NULL. */
 const char *ticdc_key_is_doubted(const struct ticdc *ticdc, const struct iso_row *row);
 

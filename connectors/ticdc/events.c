@@ -4,34 +4,31 @@
 #include "connectors/ticdc/decoder_private.h"
 #include "verdict/verdict.h"
 
-bool ticdc_start_json(struct ticdc *ticdc, const struct iso_message *message,
-                      struct iso_events *events)
+bool ticdc_start_json(struct ticdc *ticdc)
 {
-    const struct iso_bytes *payload = &message->payload;
+    const struct iso_bytes *payload = &ticdc->message->payload;
     if (payload->data)
         iso_json_start(&ticdc->json,
                        iso_payload_copy(&ticdc->payload, payload->data, payload->size),
                        payload->size);
     else
-        ticdc_add_ignored(events, message, "tombstone");
+        ticdc_add_ignored(ticdc, "tombstone");
     return payload->data != NULL;
 }
 
-void ticdc_add_watermark(struct iso_events *events, const struct iso_message *message,
-                         uint64_t timestamp)
+void ticdc_add_watermark(struct ticdc *ticdc, uint64_t timestamp)
 {
-    struct iso_event event = iso_event_of(message, ISO_EVENT_WATERMARK);
+    struct iso_event event = iso_event_of(ticdc->message, ISO_EVENT_WATERMARK);
     event.flags = ISO_EVENT_HAS_CTS;
     event.cts.physical = timestamp;
-    iso_events_add(events, &event);
+    iso_events_add(ticdc->events, &event);
 }
 
-void ticdc_add_ignored(struct iso_events *events, const struct iso_message *message,
-                       const char *reason)
+void ticdc_add_ignored(struct ticdc *ticdc, const char *reason)
 {
-    struct iso_event event = iso_event_of(message, ISO_EVENT_IGNORED);
+    struct iso_event event = iso_event_of(ticdc->message, ISO_EVENT_IGNORED);
     event.reason = reason;
-    iso_events_add(events, &event);
+    iso_events_add(ticdc->events, &event);
 }
 
 static bool is_marker(const struct ticdc *ticdc, const struct iso_row_name *table)
@@ -40,17 +37,15 @@ static bool is_marker(const struct ticdc *ticdc, const struct iso_row_name *tabl
            iso_marker_is_table(&ticdc->marker, table->name.at, table->name.length);
 }
 
-bool ticdc_pass_over(struct ticdc *ticdc, const struct iso_message *message,
-                     struct iso_json_text database, struct iso_json_text table,
-                     struct iso_events *events)
+bool ticdc_pass_over(struct ticdc *ticdc, struct iso_json_text database, struct iso_json_text table)
 {
     if (!ticdc->tables)
         return false;
     const struct iso_row_name *name =
-        iso_row_names_find(&ticdc->names, &events->block.atoms, database, table);
+        iso_row_names_find(&ticdc->names, &ticdc->events->block.atoms, database, table);
     if (iso_table_listed(ticdc->tables, name->name.at, name->name.length) || is_marker(ticdc, name))
         return false;
-    ticdc_add_ignored(events, message, "a table that is not in tables=");
+    ticdc_add_ignored(ticdc, "a table that is not in tables=");
     return true;
 }
 
@@ -184,10 +179,10 @@ static void take_before(struct ticdc *ticdc, const struct ticdc_change *change,
         event->flags |= ISO_EVENT_HAS_BEFORE;
 }
 
-static struct iso_event *start_row(struct iso_events *events, const struct iso_message *message,
-                                   const struct ticdc_change *change, iso_atom table, iso_atom key)
+static struct iso_event *start_row(struct ticdc *ticdc, const struct ticdc_change *change,
+                                   iso_atom table, iso_atom key)
 {
-    struct iso_event *event = iso_events_start(events, message, ISO_EVENT_ROW);
+    struct iso_event *event = iso_events_start(ticdc->events, ticdc->message, ISO_EVENT_ROW);
     event->operation = !change->has_now  ? ISO_ROW_DELETE
                        : change->created ? ISO_ROW_INSERT
                                          : ISO_ROW_UPDATE;
@@ -206,9 +201,9 @@ static struct iso_event *start_row(struct iso_events *events, const struct iso_m
 }
 
 /* The last event's key changed: the old row is gone, the new one was not there. */
-static void split_move(struct iso_events *events, iso_atom old_key)
+static void split_move(struct ticdc *ticdc, iso_atom old_key)
 {
-    struct iso_event *gone = &events->list[events->count - 1], come = *gone;
+    struct iso_event *gone = &ticdc->events->list[ticdc->events->count - 1], come = *gone;
     gone->operation = ISO_ROW_DELETE;
     gone->key = old_key;
     gone->flags |= ISO_EVENT_HAS_AFTER;
@@ -217,43 +212,41 @@ static void split_move(struct iso_events *events, iso_atom old_key)
     /* another row may have been there, which moved as well */
     come.flags &= (uint16_t)~ISO_EVENT_HAS_BEFORE;
     come.before = ISO_ABSENT;
-    iso_events_add(events, &come);
+    iso_events_add(ticdc->events, &come);
 }
 
 /* The last event, whose row's columns are cells: it, and what else there is to be said. A key that
  * changed is two rows. */
 static enum iso_status add_with_cells(struct ticdc *ticdc, const struct ticdc_change *change,
-                                      iso_atom old_key, struct iso_events *events,
-                                      struct iso_error *error)
+                                      iso_atom old_key, struct iso_error *error)
 {
-    struct iso_event row = events->list[--events->count];
-    struct iso_atoms *atoms = &events->block.atoms;
+    struct iso_event row = ticdc->events->list[--ticdc->events->count];
+    struct iso_atoms *atoms = &ticdc->events->block.atoms;
     bool moved = change->has_now && change->has_old && row.key != old_key;
     bool known = change->has_old && !moved && ticdc->identity != ISO_IDENTITY_DEFAULT;
     if (change->has_now &&
-        iso_cells_note(&ticdc->cells, &ticdc->now, &row, events, error) != ISO_OK)
+        iso_cells_note(&ticdc->cells, &ticdc->now, &row, ticdc->events, error) != ISO_OK)
         return error->status;
     if (moved) {
         struct iso_event gone = row;
         gone.operation = ISO_ROW_DELETE;
         gone.key = old_key;
         iso_cells_exist(&ticdc->cells, atoms, &gone, true);
-        iso_events_add(events, &gone);
+        iso_events_add(ticdc->events, &gone);
         row.operation = ISO_ROW_INSERT;
     }
     iso_cells_exist(&ticdc->cells, atoms, &row, change->has_old && row.operation != ISO_ROW_INSERT);
-    iso_events_add(events, &row);
+    iso_events_add(ticdc->events, &row);
     if (change->has_now)
-        iso_cells_add(&ticdc->cells, known ? &ticdc->old : NULL, &ticdc->now, events);
+        iso_cells_add(&ticdc->cells, known ? &ticdc->old : NULL, &ticdc->now, ticdc->events);
     return ISO_OK;
 }
 
 /* The change of a row whose key is known; `change` is the caller's own. */
-static enum iso_status add_row(struct ticdc *ticdc, const struct iso_message *message,
-                               struct ticdc_change *change, const struct iso_row_name *table,
-                               struct iso_events *events, struct iso_error *error)
+static enum iso_status add_row(struct ticdc *ticdc, struct ticdc_change *change,
+                               const struct iso_row_name *table, struct iso_error *error)
 {
-    struct iso_atoms *atoms = &events->block.atoms;
+    struct iso_atoms *atoms = &ticdc->events->block.atoms;
     iso_atom key = ISO_ABSENT, old_key = ISO_ABSENT;
     if (change->has_now &&
         take_key(ticdc, change, table, &ticdc->now, atoms, &key, error) != ISO_OK)
@@ -270,9 +263,9 @@ static enum iso_status add_row(struct ticdc *ticdc, const struct iso_message *me
     }
     ticdc_note_types(ticdc, table->name, change->has_now ? &ticdc->now : &ticdc->old);
     if (change->is_lossy && change->has_now)
-        ticdc_tell_lost(ticdc, message, change, table, events);
+        ticdc_tell_lost(ticdc, change, table);
     struct iso_event *event =
-        start_row(events, message, change, table->atom, change->has_now ? key : old_key);
+        start_row(ticdc, change, table->atom, change->has_now ? key : old_key);
     if (is_marker(ticdc, table)) {
         iso_marker_take_row(&ticdc->marker, change->has_now ? &ticdc->now : NULL, atoms, event);
         return ISO_OK;
@@ -284,14 +277,14 @@ static enum iso_status add_row(struct ticdc *ticdc, const struct iso_message *me
     if (change->created)
         event->flags |= ISO_EVENT_HAS_BEFORE;
     if (ticdc->cells.on)
-        return add_with_cells(ticdc, change, old_key, events, error);
+        return add_with_cells(ticdc, change, old_key, error);
     take_before(ticdc, change, atoms, event);
     if (!change->has_now)
         event->flags |= ISO_EVENT_HAS_AFTER;
     else if (take_after(ticdc, change, atoms, event, error) != ISO_OK)
         return error->status;
     if (change->has_now && change->has_old && key != old_key)
-        split_move(events, old_key);
+        split_move(ticdc, old_key);
     return ISO_OK;
 }
 
@@ -301,15 +294,14 @@ static bool lacks_value(const struct ticdc *ticdc, const struct ticdc_change *ch
            !iso_row_find(&ticdc->now, ticdc->value, strlen(ticdc->value));
 }
 
-enum iso_status ticdc_add_row(struct ticdc *ticdc, const struct iso_message *message,
-                              const struct ticdc_change *change, struct iso_events *events,
+enum iso_status ticdc_add_row(struct ticdc *ticdc, const struct ticdc_change *change,
                               struct iso_error *error)
 {
     struct ticdc_change own = *change;
     if (!change->table.length || (!change->has_now && !change->has_old))
         return refuse_row(error, change, "a row without its table or its columns", change->table);
-    const struct iso_row_name *table =
-        iso_row_names_find(&ticdc->names, &events->block.atoms, change->database, change->table);
+    const struct iso_row_name *table = iso_row_names_find(
+        &ticdc->names, &ticdc->events->block.atoms, change->database, change->table);
     if (change->has_now && change->has_old && change->old_is_partial)
         complete_old(ticdc);
     ticdc_settle_labels(ticdc, change);
@@ -320,7 +312,7 @@ enum iso_status ticdc_add_row(struct ticdc *ticdc, const struct iso_message *mes
     if (!unknown && !is_marker(ticdc, table) && lacks_value(ticdc, change))
         unknown = "its rows do not have the column of value=COLUMN of its source";
     if (!unknown)
-        return add_row(ticdc, message, &own, table, events, error);
-    ticdc_leave_out(ticdc, message, table, unknown, events);
+        return add_row(ticdc, &own, table, error);
+    ticdc_leave_out(ticdc, table, unknown);
     return ISO_OK;
 }

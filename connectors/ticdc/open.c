@@ -288,8 +288,7 @@ static enum iso_status read_key(struct ticdc *ticdc, struct iso_bytes part, stru
     return ISO_OK;
 }
 
-static enum iso_status decode_row(struct ticdc *ticdc, const struct iso_message *message,
-                                  const struct open_key *key, struct iso_events *events,
+static enum iso_status decode_row(struct ticdc *ticdc, const struct open_key *key,
                                   struct iso_error *error)
 {
     struct iso_json *json = &ticdc->json;
@@ -324,11 +323,10 @@ static enum iso_status decode_row(struct ticdc *ticdc, const struct iso_message 
     if (has_previous ? !change.has_now : change.has_now == change.has_old)
         return iso_error_set(error, ISO_BAD_INPUT, "a row: expected u, p with u, or d, each once");
     change.created = change.has_now && !change.has_old && ticdc->identity == ISO_IDENTITY_FULL;
-    return ticdc_add_row(ticdc, message, &change, events, error);
+    return ticdc_add_row(ticdc, &change, error);
 }
 
-static enum iso_status decode_ddl(struct ticdc *ticdc, const struct iso_message *message,
-                                  const struct open_key *key, struct iso_events *events,
+static enum iso_status decode_ddl(struct ticdc *ticdc, const struct open_key *key,
                                   struct iso_error *error)
 {
     struct iso_json *json = &ticdc->json;
@@ -349,7 +347,7 @@ static enum iso_status decode_ddl(struct ticdc *ticdc, const struct iso_message 
         return iso_payload_fault(json, error);
     ddl.empties = type == DDL_DROP_TABLE || type == DDL_TRUNCATE_TABLE;
     ticdc_tables_take_ddl(&ticdc->known, ddl.sql, ddl.database, ddl.commit_ts);
-    ticdc_add_ddl(ticdc, message, &ddl, events);
+    ticdc_add_ddl(ticdc, &ddl);
     return ISO_OK;
 }
 
@@ -366,9 +364,8 @@ static enum iso_status start_value(struct ticdc *ticdc, struct iso_bytes value,
     return ISO_OK;
 }
 
-static enum iso_status decode_one(struct ticdc *ticdc, const struct iso_message *message,
-                                  struct iso_bytes key_part, struct iso_bytes value,
-                                  struct iso_events *events, struct iso_error *error)
+static enum iso_status decode_one(struct ticdc *ticdc, struct iso_bytes key_part,
+                                  struct iso_bytes value, struct iso_error *error)
 {
     struct open_key key;
     if (read_key(ticdc, key_part, &key, error) != ISO_OK)
@@ -377,25 +374,23 @@ static enum iso_status decode_one(struct ticdc *ticdc, const struct iso_message 
         if (value.size)
             return iso_error_set(error, ISO_BAD_INPUT,
                                  "a watermark with a value of %u bytes, expected none", value.size);
-        ticdc_add_watermark(events, message, key.ts);
+        ticdc_add_watermark(ticdc, key.ts);
         return ISO_OK;
     }
     if (key.type != ROW && key.type != DDL)
         return iso_error_set(error, ISO_BAD_INPUT, "an event of type %llu, expected 1, 2 or 3",
                              (unsigned long long)key.type);
-    if (ticdc_pass_over(ticdc, message, key.database, key.table, events))
+    if (ticdc_pass_over(ticdc, key.database, key.table))
         return ISO_OK;
     if (start_value(ticdc, value, error) != ISO_OK)
         return error->status;
-    return key.type == ROW ? decode_row(ticdc, message, &key, events, error)
-                           : decode_ddl(ticdc, message, &key, events, error);
+    return key.type == ROW ? decode_row(ticdc, &key, error) : decode_ddl(ticdc, &key, error);
 }
 
-static enum iso_status decode(struct ticdc *ticdc, const struct iso_message *message,
-                              struct iso_events *events, struct iso_error *error)
+static enum iso_status decode(struct ticdc *ticdc, struct iso_error *error)
 {
-    struct rest keys = {message->key.data, message->key.size},
-                values = {message->payload.data, message->payload.size};
+    struct rest keys = {ticdc->message->key.data, ticdc->message->key.size},
+                values = {ticdc->message->payload.data, ticdc->message->payload.size};
     struct iso_bytes key, value;
     uint64_t version;
     unsigned event = 1;
@@ -409,7 +404,7 @@ static enum iso_status decode(struct ticdc *ticdc, const struct iso_message *mes
             return iso_error_set(error, ISO_BAD_INPUT, "event %u: the key is cut off", event);
         if (!take_part(&values, &value))
             return iso_error_set(error, ISO_BAD_INPUT, "event %u: the value is cut off", event);
-        if (decode_one(ticdc, message, key, value, events, error) != ISO_OK)
+        if (decode_one(ticdc, key, value, error) != ISO_OK)
             return error->status;
     }
     if (values.size)

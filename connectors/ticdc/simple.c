@@ -35,9 +35,8 @@ static enum iso_status convert_row(struct ticdc *ticdc, struct iso_row *row,
     return ISO_OK;
 }
 
-static enum iso_status finish_row(struct ticdc *ticdc, const struct iso_message *message,
-                                  const struct simple *simple, simple_convert *convert,
-                                  struct iso_events *events, struct iso_error *error)
+static enum iso_status finish_row(struct ticdc *ticdc, const struct simple *simple,
+                                  simple_convert *convert, struct iso_error *error)
 {
     struct ticdc_change change = {.database = simple->database,
                                   .table = simple->table,
@@ -50,7 +49,7 @@ static enum iso_status finish_row(struct ticdc *ticdc, const struct iso_message 
                                   .created = simple->type == SIMPLE_INSERT,
                                   .is_ordered = true,
                                   .keys_only = simple->keys_only};
-    if (ticdc_pass_over(ticdc, message, simple->database, simple->table, events))
+    if (ticdc_pass_over(ticdc, simple->database, simple->table))
         return ISO_OK;
     if ((change.has_now && !simple->has_data) || (!change.has_now && !simple->has_old))
         return iso_error_set(
@@ -75,7 +74,7 @@ static enum iso_status finish_row(struct ticdc *ticdc, const struct iso_message 
     if ((change.has_now && convert_row(ticdc, &ticdc->now, table, convert, error) != ISO_OK) ||
         (change.has_old && convert_row(ticdc, &ticdc->old, table, convert, error) != ISO_OK))
         return error->status;
-    return ticdc_add_row(ticdc, message, &change, events, error);
+    return ticdc_add_row(ticdc, &change, error);
 }
 
 /* Keeps the schema. */
@@ -88,29 +87,28 @@ static void note_schema(struct ticdc *ticdc, struct simple *simple)
 
 /* A table of that name and another id, whose statement did not come: the changefeed's filter leaves
  * it out, or it stood before the first message. */
-static void finish_bootstrap(struct ticdc *ticdc, const struct iso_message *message,
-                             struct simple *simple, struct iso_events *events)
+static void finish_bootstrap(struct ticdc *ticdc, struct simple *simple)
 {
     const struct ticdc_table *schema = simple->schema;
     struct iso_json_text database = text_of(schema->database), name = text_of(schema->table);
     const struct ticdc_table *before =
         ticdc_tables_at(&ticdc->known, database, name, schema->version);
     bool is_other = before && before->id && schema->id && before->id != schema->id;
-    struct iso_event event = iso_event_of(message, ISO_EVENT_SCHEMA);
-    if (is_other && !ticdc_pass_over(ticdc, message, database, name, events)) {
+    struct iso_event event = iso_event_of(ticdc->message, ISO_EVENT_SCHEMA);
+    if (is_other && !ticdc_pass_over(ticdc, database, name)) {
         event.operation = ISO_TABLE_REPLACED;
-        event.table = iso_row_names_find(&ticdc->names, &events->block.atoms, database, name)->atom;
+        event.table =
+            iso_row_names_find(&ticdc->names, &ticdc->events->block.atoms, database, name)->atom;
         event.flags = ISO_EVENT_HAS_CTS | ISO_EVENT_ALONE;
         event.cts.physical = schema->version;
-        iso_events_add(events, &event);
+        iso_events_add(ticdc->events, &event);
     } else if (!is_other) {
-        ticdc_add_ignored(events, message, "a bootstrap: the table's schema");
+        ticdc_add_ignored(ticdc, "a bootstrap: the table's schema");
     }
     note_schema(ticdc, simple);
 }
 
-static enum iso_status finish_ddl(struct ticdc *ticdc, const struct iso_message *message,
-                                  struct simple *simple, struct iso_events *events,
+static enum iso_status finish_ddl(struct ticdc *ticdc, struct simple *simple,
                                   struct iso_error *error)
 {
     const struct ticdc_table *table = simple->schema ? simple->schema : simple->previous_schema;
@@ -124,14 +122,13 @@ static enum iso_status finish_ddl(struct ticdc *ticdc, const struct iso_message 
                             .empties = drops,
                             .before = simple->previous_schema,
                             .after = simple->schema};
-    ticdc_add_ddl(ticdc, message, &ddl, events);
+    ticdc_add_ddl(ticdc, &ddl);
     note_schema(ticdc, simple);
     return ISO_OK;
 }
 
-static enum iso_status finish(struct ticdc *ticdc, const struct iso_message *message,
-                              struct simple *simple, simple_convert *convert,
-                              struct iso_events *events, struct iso_error *error)
+static enum iso_status finish(struct ticdc *ticdc, struct simple *simple, simple_convert *convert,
+                              struct iso_error *error)
 {
     if (!simple->has_version || simple->version != SIMPLE_VERSION)
         return iso_error_set(error, ISO_BAD_INPUT,
@@ -144,24 +141,22 @@ static enum iso_status finish(struct ticdc *ticdc, const struct iso_message *mes
     if (simple->type != SIMPLE_BOOTSTRAP && !simple->has_commit)
         return iso_error_set(error, ISO_BAD_INPUT, "expected the member commitTs");
     if (simple->type == SIMPLE_WATERMARK) {
-        ticdc_add_watermark(events, message, simple->commit_ts);
+        ticdc_add_watermark(ticdc, simple->commit_ts);
     } else if (simple->type == SIMPLE_BOOTSTRAP) {
-        finish_bootstrap(ticdc, message, simple, events);
+        finish_bootstrap(ticdc, simple);
     } else if (simple->type == SIMPLE_DDL || simple->type == SIMPLE_ERASE) {
-        return finish_ddl(ticdc, message, simple, events, error);
+        return finish_ddl(ticdc, simple, error);
     } else {
-        return finish_row(ticdc, message, simple, convert, events, error);
+        return finish_row(ticdc, simple, convert, error);
     }
     return ISO_OK;
 }
 
-enum iso_status simple_finish(struct ticdc *ticdc, const struct iso_message *message,
-                              struct simple *simple, simple_convert *convert,
-                              struct iso_events *events, struct iso_error *error)
+enum iso_status simple_finish(struct ticdc *ticdc, struct simple *simple, simple_convert *convert,
+                              struct iso_error *error)
 {
-    enum iso_status status = error->status == ISO_OK
-                                 ? finish(ticdc, message, simple, convert, events, error)
-                                 : error->status;
+    enum iso_status status =
+        error->status == ISO_OK ? finish(ticdc, simple, convert, error) : error->status;
     ticdc_table_free(simple->schema);
     ticdc_table_free(simple->previous_schema);
     return status;
@@ -345,21 +340,20 @@ static enum iso_status convert(struct ticdc *ticdc, struct iso_cell *cell, enum 
     return ISO_OK;
 }
 
-static enum iso_status decode(struct ticdc *ticdc, const struct iso_message *message,
-                              struct iso_events *events, struct iso_error *error)
+static enum iso_status decode(struct ticdc *ticdc, struct iso_error *error)
 {
     struct simple simple = {.database = {"", 0}, .table = {"", 0}, .sql = {"", 0}};
     struct iso_json *json = &ticdc->json;
     struct iso_json_shape *shape = &ticdc->shapes[TICDC_MESSAGE];
     uint8_t member;
-    if (!ticdc_start_json(ticdc, message, events))
+    if (!ticdc_start_json(ticdc))
         return ISO_OK;
     iso_json_shape_enter(json, shape);
     while (iso_json_shape_member(json, shape, find_member, NULL, &member))
         read_member(ticdc, &simple, (enum member)member);
     if (!iso_json_finish(json))
         iso_payload_fault(json, error);
-    return simple_finish(ticdc, message, &simple, convert, events, error);
+    return simple_finish(ticdc, &simple, convert, error);
 }
 
 const struct ticdc_protocol ticdc_simple = {

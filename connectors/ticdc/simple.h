@@ -31,9 +31,8 @@ typedef enum iso_status simple_convert(struct ticdc *ticdc, struct iso_cell *cel
                                        enum ticdc_class class, struct iso_error *error);
 
 /* The message's events. Takes its schemas. */
-enum iso_status simple_finish(struct ticdc *ticdc, const struct iso_message *message,
-                              struct simple *simple, simple_convert *convert,
-                              struct iso_events *events, struct iso_error *error);
+enum iso_status simple_finish(struct ticdc *ticdc, struct simple *simple, simple_convert *convert,
+                              struct iso_error *error);
 
 enum iso_status simple_create(struct ticdc *ticdc, const struct iso_decoder_options *options,
                               struct iso_error *error);

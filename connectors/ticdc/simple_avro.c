@@ -248,21 +248,20 @@ static void read_message(struct ticdc *ticdc, struct iso_avro_cursor *cursor, st
     }
 }
 
-static enum iso_status decode(struct ticdc *ticdc, const struct iso_message *message,
-                              struct iso_events *events, struct iso_error *error)
+static enum iso_status decode(struct ticdc *ticdc, struct iso_error *error)
 {
     struct simple simple = {.database = {"", 0}, .table = {"", 0}, .sql = {"", 0}};
     struct iso_avro_cursor cursor;
-    if (!message->payload.data) {
-        ticdc_add_ignored(events, message, "tombstone");
+    if (!ticdc->message->payload.data) {
+        ticdc_add_ignored(ticdc, "tombstone");
         return ISO_OK;
     }
-    iso_avro_start(&cursor, message->payload.data, message->payload.size);
+    iso_avro_start(&cursor, ticdc->message->payload.data, ticdc->message->payload.size);
     read_message(ticdc, &cursor, &simple);
     if (!iso_avro_finish(&cursor))
         iso_error_set(error, ISO_BAD_INPUT, "byte %zu: expected %s", cursor.position + 1,
                       cursor.expected);
-    return simple_finish(ticdc, message, &simple, convert, events, error);
+    return simple_finish(ticdc, &simple, convert, error);
 }
 
 const struct ticdc_protocol ticdc_simple_avro = {

@@ -139,7 +139,9 @@ static enum iso_status decode(struct iso_decoder *decoder, const struct iso_mess
     ticdc->room.bytes.used = 0;
     iso_text_reserve(&ticdc->room.bytes, (size_t)plain.payload.size + plain.key.size + 64);
     ticdc->key_count = 0;
-    if (ticdc->protocol->decode(ticdc, &plain, events, error) != ISO_OK)
+    ticdc->message = &plain;
+    ticdc->events = events;
+    if (ticdc->protocol->decode(ticdc, error) != ISO_OK)
         events->count = count;
     else if (ticdc->unreported)
         iso_events_unreported(events, count);

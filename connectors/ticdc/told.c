@@ -47,15 +47,13 @@ static bool tell(struct ticdc *ticdc, const char *name, size_t length)
     return true;
 }
 
-void ticdc_leave_out(struct ticdc *ticdc, const struct iso_message *message,
-                     const struct iso_row_name *table, const char *reason,
-                     struct iso_events *events)
+void ticdc_leave_out(struct ticdc *ticdc, const struct iso_row_name *table, const char *reason)
 {
-    struct iso_event event = iso_event_of(message, ISO_EVENT_IGNORED);
+    struct iso_event event = iso_event_of(ticdc->message, ISO_EVENT_IGNORED);
     event.reason = reason;
     event.table = table->atom;
     event.flags = tell(ticdc, table->name.at, table->name.length) ? ISO_EVENT_EPOCH : 0;
-    iso_events_add(events, &event);
+    iso_events_add(ticdc->events, &event);
 }
 
 /* ---- time zones ---- */
@@ -133,9 +131,8 @@ bool ticdc_lose_zones(struct ticdc *ticdc, const struct ticdc_change *change)
     return lost;
 }
 
-void ticdc_tell_lost(struct ticdc *ticdc, const struct iso_message *message,
-                     const struct ticdc_change *change, const struct iso_row_name *table,
-                     struct iso_events *events)
+void ticdc_tell_lost(struct ticdc *ticdc, const struct ticdc_change *change,
+                     const struct iso_row_name *table)
 {
     for (uint32_t i = 0; i < ticdc->now.count; i++) {
         const struct iso_cell *cell = &ticdc->now.cells[i];
@@ -149,17 +146,17 @@ void ticdc_tell_lost(struct ticdc *ticdc, const struct iso_message *message,
                                      : true;
         if (cell->kind != ISO_CELL_UNKNOWN || !counts)
             continue;
-        event = iso_event_of(message, ISO_EVENT_IGNORED);
+        event = iso_event_of(ticdc->message, ISO_EVENT_IGNORED);
         event.table = table->atom;
-        event.key = iso_cells_column(&ticdc->cells, &events->block.atoms, table->atom, cell->name,
-                                     cell->name_length);
+        event.key = iso_cells_column(&ticdc->cells, &ticdc->events->block.atoms, table->atom,
+                                     cell->name, cell->name_length);
         event.flags = ISO_EVENT_EPOCH;
         event.reason = change->keys_only ? of_size
                        : cell->value.kind == ISO_VALUE_INSTANT && ticdc->protocol != &ticdc_debezium
                            ? of_zone
                            : of_format;
-        const char *name = iso_atom_text(&events->block.atoms, event.key, buffer, &length);
+        const char *name = iso_atom_text(&ticdc->events->block.atoms, event.key, buffer, &length);
         if (tell(ticdc, name, length))
-            iso_events_add(events, &event);
+            iso_events_add(ticdc->events, &event);
     }
 }
