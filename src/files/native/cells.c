@@ -34,8 +34,7 @@ static void add_waiting(struct iso_history *history, struct native_operation *op
     operation->rows++;
 }
 
-bool native_read_cells(struct iso_native *native, struct iso_history *history,
-                       struct native_operation *operation)
+bool native_read_cells(struct iso_native *native, struct native_operation *operation)
 {
     struct iso_json_text name;
     if (iso_json_peek(&native->json) != ISO_JSON_OBJECT)
@@ -44,27 +43,27 @@ bool native_read_cells(struct iso_native *native, struct iso_history *history,
         return native_scanner_fault(native);
     while (iso_json_member(&native->json, &name)) {
         struct native_operation cell = {.value = ISO_ABSENT};
-        iso_atom column = iso_atoms_text(&history->atoms, name.at, name.length);
+        iso_atom column = iso_atoms_text(&native->history->atoms, name.at, name.length);
         iso_json_space(&native->json);
         const char *at = native->json.at;
         if (!name.length)
             return native_refuse(native, at, "a cell of a column without a name");
-        if (!native_read_value(native, history, &cell))
+        if (!native_read_value(native, &cell))
             return false;
         if (cell.is_list)
             return native_refuse(
                 native, at,
                 "a cell that is a list, expected an integer, a string, a boolean or null");
-        add_waiting(history, operation, MARK_CELL, column, cell.value);
+        add_waiting(native->history, operation, MARK_CELL, column, cell.value);
     }
     return native->json.code == ISO_JSON_FINE || native_scanner_fault(native);
 }
 
-bool native_read_query_row(struct iso_native *native, struct iso_history *history,
-                           struct native_operation *operation, iso_atom key)
+bool native_read_query_row(struct iso_native *native, struct native_operation *operation,
+                           iso_atom key)
 {
-    add_waiting(history, operation, MARK_ROW, key, true_atom(history));
-    return native_read_cells(native, history, operation);
+    add_waiting(native->history, operation, MARK_ROW, key, true_atom(native->history));
+    return native_read_cells(native, operation);
 }
 
 /* ---- keys ---- */
@@ -162,7 +161,7 @@ bool native_has_query_rows(const struct iso_history *history, uint32_t rows)
 
 /* ---- what else a query says ---- */
 
-bool native_read_where(struct iso_native *native, struct iso_history *history, iso_atom *where)
+bool native_read_where(struct iso_native *native, iso_atom *where)
 {
     struct iso_json_text text;
     struct iso_condition condition = {0};
@@ -175,16 +174,16 @@ bool native_read_where(struct iso_native *native, struct iso_history *history, i
     iso_condition_release(&condition);
     if (!fine)
         return native_refuse(native, at, "where: %s", error.text);
-    *where = iso_atoms_text(&history->atoms, text.at, text.length);
+    *where = iso_atoms_text(&native->history->atoms, text.at, text.length);
     return true;
 }
 
 /* The JSON from `at` to the cursor, without white space. */
-static iso_atom compact(struct iso_native *native, struct iso_history *history, const char *at)
+static iso_atom compact(struct iso_native *native, const char *at)
 {
     struct iso_text text = {0};
     iso_text_put_compact(&text, at, (size_t)(native->json.at - at));
-    iso_atom atom = iso_atoms_add_string(&history->atoms, text.bytes, text.used);
+    iso_atom atom = iso_atoms_add_string(&native->history->atoms, text.bytes, text.used);
     iso_text_release(&text);
     return atom;
 }
@@ -208,8 +207,7 @@ static bool read_aggregate_name(struct iso_native *native, const char *at,
            native_refuse(native, at, "agg: \"%.*s\": %s", native_shown(&name), name.at, error.text);
 }
 
-bool native_read_aggregates(struct iso_native *native, struct iso_history *history,
-                            struct native_operation *operation)
+bool native_read_aggregates(struct iso_native *native, struct native_operation *operation)
 {
     struct iso_json_text name;
     if (iso_json_peek(&native->json) != ISO_JSON_OBJECT)
@@ -225,12 +223,11 @@ bool native_read_aggregates(struct iso_native *native, struct iso_history *histo
             return false;
     if (native->json.code != ISO_JSON_FINE)
         return native_scanner_fault(native);
-    operation->range.returned = compact(native, history, at);
+    operation->range.returned = compact(native, at);
     return true;
 }
 
-bool native_read_columns(struct iso_native *native, struct iso_history *history, iso_atom *columns,
-                         uint32_t *count)
+bool native_read_columns(struct iso_native *native, iso_atom *columns, uint32_t *count)
 {
     struct iso_json_text name;
     if (iso_json_peek(&native->json) != ISO_JSON_ARRAY)
@@ -243,7 +240,7 @@ bool native_read_columns(struct iso_native *native, struct iso_history *history,
             return false;
     if (native->json.code != ISO_JSON_FINE)
         return native_scanner_fault(native);
-    *columns = compact(native, history, at);
+    *columns = compact(native, at);
     return true;
 }
 
@@ -266,8 +263,7 @@ static bool read_bag_row(struct iso_native *native, uint32_t *width)
     return true;
 }
 
-bool native_read_bag(struct iso_native *native, struct iso_history *history, iso_atom *bag,
-                     uint32_t *width)
+bool native_read_bag(struct iso_native *native, iso_atom *bag, uint32_t *width)
 {
     if (iso_json_peek(&native->json) != ISO_JSON_ARRAY)
         return native_wrong_type(native, "bag", "a list of rows: [[\"x\"],[\"y\"]]");
@@ -281,7 +277,7 @@ bool native_read_bag(struct iso_native *native, struct iso_history *history, iso
     }
     if (native->json.code != ISO_JSON_FINE)
         return native_scanner_fault(native);
-    *bag = compact(native, history, at);
+    *bag = compact(native, at);
     return true;
 }
 

@@ -2,8 +2,7 @@
 
 #include "native/native_private.h"
 
-static bool read(struct iso_native *native, struct iso_history *history,
-                 struct iso_counted *counted)
+static bool read(struct iso_native *native, struct iso_counted *counted)
 {
     struct iso_json *json = &native->json;
     struct iso_json_text name;
@@ -11,7 +10,7 @@ static bool read(struct iso_native *native, struct iso_history *history,
     if (!iso_json_enter_object(json) || !iso_json_member(json, &name))
         return native_scanner_fault(native);
     bool of_session = iso_json_is(&name, "session");
-    if (!native_read_atom(native, of_session ? "session" : "recorder", history,
+    if (!native_read_atom(native, of_session ? "session" : "recorder",
                           of_session ? &counted->session : &counted->recorder))
         return false;
     if (!iso_json_member(json, &name) || !iso_json_is(&name, "records"))
@@ -33,7 +32,7 @@ static bool read(struct iso_native *native, struct iso_history *history,
         else if (!of_session && iso_json_is(&name, "writes"))
             is_read = native_read_writes(native, &marks);
         else if (of_session && iso_json_is(&name, "recorder"))
-            is_read = native_read_atom(native, "recorder", history, &counted->recorder);
+            is_read = native_read_atom(native, "recorder", &counted->recorder);
         else
             iso_json_skip(json);
         if (!is_read)
@@ -49,9 +48,10 @@ enum iso_status iso_counted_read(struct iso_native *native, const char *text, si
 {
     struct iso_native_fault fault = {.kind = ISO_FAULT_NONE};
     native->fault = &fault;
+    native->history = history;
     *counted = (struct iso_counted){.session = ISO_ABSENT, .recorder = ISO_ABSENT};
     iso_json_start(&native->json, text, size);
-    if (read(native, history, counted))
+    if (read(native, counted))
         return ISO_OK;
     return iso_error_set(error, ISO_BAD_INPUT, "byte %zu: %s", fault.position, fault.text);
 }

@@ -63,40 +63,38 @@ static bool add_set(struct iso_history *history, const struct native_operation *
     return true;
 }
 
-static bool add_operation(struct iso_native *native, struct iso_history *history,
-                          struct transaction *transaction)
+static bool add_operation(struct iso_native *native, struct transaction *transaction)
 {
     struct native_operation read = {.clock = transaction->clock};
     const char *at = native->json.at;
-    if (!native_read_operation(native, history, &read))
+    if (!native_read_operation(native, &read))
         return false;
     if (read.is_list && read.kind == ISO_WRITE)
         return native_refuse(native, at,
                              "a write of a list, expected an integer, a string or null");
-    if (history->clock == ISO_CLOCK_NONE)
-        history->clock = read.clock;
+    if (native->history->clock == ISO_CLOCK_NONE)
+        native->history->clock = read.clock;
     transaction->clock = read.clock;
     if (read.is_set)
-        return add_set(history, &read);
-    if (history->ops.count == history->ops.capacity)
-        iso_history_reserve_operations(history, 1);
-    uint32_t operation = history->ops.count++;
-    history->ops.kind[operation] = (uint8_t)(read.is_list ? ISO_READ_LIST : read.kind);
-    history->ops.key[operation] = iso_history_key(history, read.key);
-    history->ops.value[operation] = read.value;
+        return add_set(native->history, &read);
+    if (native->history->ops.count == native->history->ops.capacity)
+        iso_history_reserve_operations(native->history, 1);
+    uint32_t operation = native->history->ops.count++;
+    native->history->ops.kind[operation] = (uint8_t)(read.is_list ? ISO_READ_LIST : read.kind);
+    native->history->ops.key[operation] = iso_history_key(native->history, read.key);
+    native->history->ops.value[operation] = read.value;
     if (read.has_ots) {
-        iso_history_set_ots(history, read.ots);
+        iso_history_set_ots(native->history, read.ots);
         return true;
     }
     if (read.has_snapshot)
-        iso_history_set_operation_snapshot(history, read.snapshot);
+        iso_history_set_operation_snapshot(native->history, read.snapshot);
     if (read.lock)
-        iso_history_set_lock(history);
+        iso_history_set_lock(native->history);
     return true;
 }
 
-static bool read_operations(struct iso_native *native, struct iso_history *history,
-                            struct transaction *transaction)
+static bool read_operations(struct iso_native *native, struct transaction *transaction)
 {
     struct iso_json *json = &native->json;
     if (iso_json_take_null(json)) /* an empty list, as some languages print it */
@@ -107,7 +105,7 @@ static bool read_operations(struct iso_native *native, struct iso_history *histo
         return native_scanner_fault(native);
     while (iso_json_element(json)) {
         iso_json_space(json);
-        if (!native_read_plain(json, history) && !add_operation(native, history, transaction))
+        if (!native_read_plain(json, native->history) && !add_operation(native, transaction))
             return false;
     }
     return json->code == ISO_JSON_FINE || native_scanner_fault(native);
@@ -187,8 +185,7 @@ static unsigned known_member(const struct iso_json_text *name)
 }
 
 /* PostgreSQL's; or MariaDB's, which is a start, unless the record has one of its own. */
-static bool read_snapshot(struct iso_native *native, struct iso_history *history,
-                          struct transaction *transaction)
+static bool read_snapshot(struct iso_native *native, struct transaction *transaction)
 {
     struct iso_json_text text;
     uint8_t marks;
@@ -198,7 +195,7 @@ static bool read_snapshot(struct iso_native *native, struct iso_history *history
     transaction->is_start =
         iso_gtid_snapshot_read(text.at, text.length, &transaction->start, &marks);
     if (!transaction->is_start)
-        return native_take_snapshot(native, history, at, text, &transaction->snapshot);
+        return native_take_snapshot(native, at, text, &transaction->snapshot);
     transaction->start_marks = marks;
     transaction->clock =
         transaction->clock == ISO_CLOCK_NONE ? ISO_CLOCK_SCALAR : transaction->clock;
@@ -206,19 +203,18 @@ static bool read_snapshot(struct iso_native *native, struct iso_history *history
            native_refuse(native, at, "snapshot is MariaDB's, and other timestamps are pairs {p,l}");
 }
 
-static bool read_member(struct iso_native *native, struct iso_history *history, unsigned member,
-                        struct transaction *transaction)
+static bool read_member(struct iso_native *native, unsigned member, struct transaction *transaction)
 {
     if (member > HAS_OPS && native_is_null(native))
         return true;
     transaction->present |= member;
     switch (member) {
     case HAS_TID:
-        return native_read_atom(native, "tid", history, &transaction->tid);
+        return native_read_atom(native, "tid", &transaction->tid);
     case HAS_SID:
-        return native_read_atom(native, "sid", history, &transaction->sid);
+        return native_read_atom(native, "sid", &transaction->sid);
     case HAS_OPS:
-        return read_operations(native, history, transaction);
+        return read_operations(native, transaction);
     case HAS_STS:
         return native_read_stamp(native, "sts", &transaction->sts, &transaction->clock);
     case HAS_CTS:
@@ -234,7 +230,7 @@ static bool read_member(struct iso_native *native, struct iso_history *history, 
     case HAS_STATUS:
         return read_status(native, &transaction->status);
     case HAS_SNAPSHOT:
-        return read_snapshot(native, history, transaction);
+        return read_snapshot(native, transaction);
     case HAS_WRITES:
         return native_read_writes(native, &transaction->marks);
     case HAS_WHOLE:
@@ -244,8 +240,7 @@ static bool read_member(struct iso_native *native, struct iso_history *history, 
     }
 }
 
-static bool read_members(struct iso_native *native, struct iso_history *history,
-                         struct transaction *transaction)
+static bool read_members(struct iso_native *native, struct transaction *transaction)
 {
     struct iso_json_text name;
     const unsigned needed = HAS_TID | HAS_SID | HAS_OPS;
@@ -257,7 +252,7 @@ static bool read_members(struct iso_native *native, struct iso_history *history,
     while (iso_json_member(&native->json, &name)) {
         unsigned member = known_member(&name);
         if ((member && !native_once(native, &transaction->seen, member, &name)) ||
-            !read_member(native, history, member, transaction))
+            !read_member(native, member, transaction))
             return false;
     }
     if (native->json.code != ISO_JSON_FINE)
@@ -277,12 +272,11 @@ static bool read_members(struct iso_native *native, struct iso_history *history,
 /* The first timestamp of all sets the history's clock. Another kind is refused only when all else
  * is well, so that which error is found first does not depend on how the input was cut into
  * blocks. */
-static bool check_clock(struct iso_native *native, struct iso_history *history,
-                        enum iso_clock clock)
+static bool check_clock(struct iso_native *native, enum iso_clock clock)
 {
-    if (history->clock == ISO_CLOCK_NONE)
-        history->clock = clock;
-    if (clock == ISO_CLOCK_NONE || clock == history->clock)
+    if (native->history->clock == ISO_CLOCK_NONE)
+        native->history->clock = clock;
+    if (clock == ISO_CLOCK_NONE || clock == native->history->clock)
         return true;
     native_refuse(native, native->json.start, "timestamps are %s, expected one kind in a history",
                   clock == ISO_CLOCK_PAIR ? "pairs {p,l}" : "single numbers");
@@ -327,11 +321,11 @@ enum iso_status iso_native_read_value(struct iso_native *native, uint64_t origin
     struct transaction transaction = {0};
     struct iso_history_mark mark = iso_history_mark(history);
     native->fault = fault;
+    native->history = history;
     native->leaves_cells = false;
     fault->kind = ISO_FAULT_NONE;
     uint32_t index = iso_history_open(history, origin);
-    if (!read_members(native, history, &transaction) ||
-        !check_clock(native, history, transaction.clock)) {
+    if (!read_members(native, &transaction) || !check_clock(native, transaction.clock)) {
         iso_history_rewind(history, &mark);
         return ISO_BAD_INPUT;
     }
@@ -358,43 +352,44 @@ enum iso_status iso_native_read_transaction(struct iso_native *native, const cha
 
 /* ---- the initial transaction ---- */
 
-static bool add_initial(struct iso_native *native, struct iso_history *history)
+static bool add_initial(struct iso_native *native)
 {
     struct native_operation read = {.clock = ISO_CLOCK_NONE};
     iso_json_space(&native->json);
     const char *at = native->json.at;
-    if (!native_read_operation(native, history, &read))
+    if (!native_read_operation(native, &read))
         return false;
     if (read.kind != ISO_WRITE && read.kind != ISO_APPEND)
         return native_refuse(native, at,
                              "a %s in the initial transaction, expected writes and appends only",
                              read.kind == ISO_DELETE ? "delete" : "read");
-    for (uint32_t o = history->ops.count - read.rows; o < history->ops.count; o++)
-        iso_history_initial(history, history->keys.atom[history->ops.key[o]], history->ops.value[o],
-                            false);
-    history->ops.count -= read.rows;
+    for (uint32_t o = native->history->ops.count - read.rows; o < native->history->ops.count; o++)
+        iso_history_initial(native->history,
+                            native->history->keys.atom[native->history->ops.key[o]],
+                            native->history->ops.value[o], false);
+    native->history->ops.count -= read.rows;
     if (!read.is_list && !read.is_set)
-        iso_history_initial(history, read.key, read.value, read.kind == ISO_APPEND);
-    for (uint64_t i = read.is_list ? history->lists.first[read.value] : 0;
-         read.is_list && i < history->lists.first[read.value + 1]; i++)
-        iso_history_initial(history, read.key, history->lists.element[i], true);
+        iso_history_initial(native->history, read.key, read.value, read.kind == ISO_APPEND);
+    for (uint64_t i = read.is_list ? native->history->lists.first[read.value] : 0;
+         read.is_list && i < native->history->lists.first[read.value + 1]; i++)
+        iso_history_initial(native->history, read.key, native->history->lists.element[i], true);
     return true;
 }
 
-static bool read_initial_operations(struct iso_native *native, struct iso_history *history)
+static bool read_initial_operations(struct iso_native *native)
 {
     if (iso_json_peek(&native->json) != ISO_JSON_ARRAY)
         return native_wrong_type(native, "ops", "a list of operations");
     if (!iso_json_enter_array(&native->json))
         return native_scanner_fault(native);
     while (iso_json_element(&native->json)) {
-        if (!add_initial(native, history))
+        if (!add_initial(native))
             return false;
     }
     return native->json.code == ISO_JSON_FINE || native_scanner_fault(native);
 }
 
-static bool read_initial(struct iso_native *native, struct iso_history *history)
+static bool read_initial(struct iso_native *native)
 {
     struct iso_json_text name;
     unsigned seen = 0;
@@ -407,7 +402,7 @@ static bool read_initial(struct iso_native *native, struct iso_history *history)
             if (!iso_json_skip(&native->json))
                 return native_scanner_fault(native);
         } else if (!native_once(native, &seen, HAS_OPS, &name) ||
-                   !read_initial_operations(native, history)) {
+                   !read_initial_operations(native)) {
             return false;
         }
     }
@@ -422,9 +417,10 @@ enum iso_status iso_native_read_initial(struct iso_native *native, const char *t
 {
     struct iso_history_mark mark = iso_history_mark(history);
     native->fault = fault;
+    native->history = history;
     fault->kind = ISO_FAULT_NONE;
     iso_json_start(&native->json, text, length);
-    bool fine = read_initial(native, history);
+    bool fine = read_initial(native);
     iso_history_rewind(history, &mark); /* lists and snapshots only passed through */
     return fine ? ISO_OK : ISO_BAD_INPUT;
 }

@@ -38,8 +38,7 @@ bool native_wrong_type(struct iso_native *native, const char *what, const char *
 bool native_once(struct iso_native *native, unsigned *seen, unsigned bit,
                  const struct iso_json_text *name);
 
-bool native_read_atom(struct iso_native *native, const char *what, struct iso_history *history,
-                      iso_atom *atom);
+bool native_read_atom(struct iso_native *native, const char *what, iso_atom *atom);
 bool native_read_unsigned(struct iso_native *native, const char *what, uint64_t *number);
 /* A string: returns its place. NULL: it is none, `expected` is what had to be. */
 const char *native_read_word(struct iso_native *native, const char *what, const char *expected,
@@ -50,19 +49,16 @@ bool native_read_writes(struct iso_native *native,
 bool native_read_stamp(struct iso_native *native, const char *what, struct iso_stamp *stamp,
                        enum iso_clock *clock);
 /* The text, which stands at `at`, as a snapshot of PostgreSQL. */
-bool native_take_snapshot(struct iso_native *native, struct iso_history *history, const char *at,
-                          struct iso_json_text text, uint32_t *snapshot);
-bool native_read_snapshot(struct iso_native *native, struct iso_history *history,
+bool native_take_snapshot(struct iso_native *native, const char *at, struct iso_json_text text,
                           uint32_t *snapshot);
-bool native_read_operation(struct iso_native *native, struct iso_history *history,
-                           struct native_operation *operation);
+bool native_read_snapshot(struct iso_native *native, uint32_t *snapshot);
+bool native_read_operation(struct iso_native *native, struct native_operation *operation);
 
 /* The cells of the row, `{"balance":150}`, and a row of a query: as operations that wait for the
  * rest of their keys, which native_take_row or native_take_query put in (cells.c). */
-bool native_read_cells(struct iso_native *native, struct iso_history *history,
-                       struct native_operation *operation);
-bool native_read_query_row(struct iso_native *native, struct iso_history *history,
-                           struct native_operation *operation, iso_atom key);
+bool native_read_cells(struct iso_native *native, struct native_operation *operation);
+bool native_read_query_row(struct iso_native *native, struct native_operation *operation,
+                           iso_atom key);
 bool native_has_query_rows(const struct iso_history *history,
                            uint32_t rows); /* the last ones are such */
 
@@ -72,24 +68,18 @@ void native_take_query(struct iso_history *history, struct native_operation *ope
 void native_take_bag(struct iso_history *history, struct native_operation *operation);
 
 /* Reads the other members of a query; texts become canonical JSON. */
-bool native_read_where(struct iso_native *native, struct iso_history *history, iso_atom *where);
-bool native_read_aggregates(struct iso_native *native, struct iso_history *history,
-                            struct native_operation *operation);
-bool native_read_columns(struct iso_native *native, struct iso_history *history, iso_atom *columns,
-                         uint32_t *count);
-bool native_read_bag(struct iso_native *native, struct iso_history *history, iso_atom *bag,
-                     uint32_t *width);
+bool native_read_where(struct iso_native *native, iso_atom *where);
+bool native_read_aggregates(struct iso_native *native, struct native_operation *operation);
+bool native_read_columns(struct iso_native *native, iso_atom *columns, uint32_t *count);
+bool native_read_bag(struct iso_native *native, iso_atom *bag, uint32_t *width);
 
 /* "from", "to" and "rows" of a row set. Rows are added to the history; a set without "rows" is
  * refused by native_check_set, as what else does not fit. `at`: where the set begins. */
-bool native_read_bound(struct iso_native *native, const char *what, struct iso_history *history,
-                       iso_atom *bound);
-bool native_read_rows(struct iso_native *native, struct iso_history *history,
-                      struct native_operation *operation);
-bool native_check_set(struct iso_native *native, const char *at, const struct iso_history *history,
+bool native_read_bound(struct iso_native *native, const char *what, iso_atom *bound);
+bool native_read_rows(struct iso_native *native, struct native_operation *operation);
+bool native_check_set(struct iso_native *native, const char *at,
                       const struct native_operation *operation);
-bool native_read_value(struct iso_native *native, struct iso_history *history,
-                       struct native_operation *operation);
+bool native_read_value(struct iso_native *native, struct native_operation *operation);
 
 /* Adds the operation at the cursor if it is of a usual shape, and those behind it as long as they
  * are. False: it is not, and nothing was taken. */

@@ -65,46 +65,43 @@ static bool read_kind(struct iso_native *native, struct native_operation *operat
 }
 
 /* A boolean is its text, as change streams have it. */
-static bool read_boolean(struct iso_native *native, const char *what, struct iso_history *history,
-                         iso_atom *value)
+static bool read_boolean(struct iso_native *native, const char *what, iso_atom *value)
 {
     bool yes;
     if (!native_read_boolean(native, what, &yes))
         return false;
-    *value = iso_atoms_text(&history->atoms, yes ? "true" : "false", yes ? 4 : 5);
+    *value = iso_atoms_text(&native->history->atoms, yes ? "true" : "false", yes ? 4 : 5);
     return true;
 }
 
-static bool read_known(struct iso_native *native, const char *what, struct iso_history *history,
-                       iso_atom *value)
+static bool read_known(struct iso_native *native, const char *what, iso_atom *value)
 {
     iso_json_space(&native->json);
     const char *at = native->json.at;
     if (iso_json_peek(&native->json) == ISO_JSON_TRUE ||
         iso_json_peek(&native->json) == ISO_JSON_FALSE)
-        return read_boolean(native, what, history, value);
-    if (!native_read_atom(native, what, history, value))
+        return read_boolean(native, what, value);
+    if (!native_read_atom(native, what, value))
         return false;
-    return !iso_atom_is_unknown(&history->atoms, *value) ||
+    return !iso_atom_is_unknown(&native->history->atoms, *value) ||
            native_refuse(native, at, "%s begins with U+0002, which is reserved", what);
 }
 
-static bool read_list(struct iso_native *native, struct iso_history *history, uint32_t *list)
+static bool read_list(struct iso_native *native, uint32_t *list)
 {
     iso_atom element;
-    *list = iso_history_list(history);
+    *list = iso_history_list(native->history);
     if (!iso_json_enter_array(&native->json))
         return native_scanner_fault(native);
     while (iso_json_element(&native->json)) {
-        if (!read_known(native, "an element of v", history, &element))
+        if (!read_known(native, "an element of v", &element))
             return false;
-        iso_history_element(history, element);
+        iso_history_element(native->history, element);
     }
     return native->json.code == ISO_JSON_FINE || native_scanner_fault(native);
 }
 
-bool native_read_value(struct iso_native *native, struct iso_history *history,
-                       struct native_operation *operation)
+bool native_read_value(struct iso_native *native, struct native_operation *operation)
 {
     enum iso_json_type type = iso_json_peek(&native->json);
     if (type == ISO_JSON_NULL)
@@ -112,8 +109,8 @@ bool native_read_value(struct iso_native *native, struct iso_history *history,
     operation->has_value = true;
     operation->is_list = type == ISO_JSON_ARRAY;
     if (operation->is_list)
-        return read_list(native, history, &operation->value);
-    return read_known(native, "v", history, &operation->value);
+        return read_list(native, &operation->value);
+    return read_known(native, "v", &operation->value);
 }
 
 static bool is_reason(const struct iso_json_text *text)
@@ -125,8 +122,7 @@ static bool is_reason(const struct iso_json_text *text)
 }
 
 /* In place of a value: why nobody knows it. */
-static bool read_unknown(struct iso_native *native, struct iso_history *history,
-                         struct native_operation *operation)
+static bool read_unknown(struct iso_native *native, struct native_operation *operation)
 {
     char value[1 + REASON_BYTES] = {ISO_ATOM_UNKNOWN};
     struct iso_json_text text;
@@ -139,7 +135,7 @@ static bool read_unknown(struct iso_native *native, struct iso_history *history,
         return native_refuse(native, at, "unknown is \"%.*s\", expected a word of a to z and -",
                              native_shown(&text), text.at);
     memcpy(value + 1, text.at, text.length);
-    operation->value = iso_atoms_add_string(&history->atoms, value, 1 + text.length);
+    operation->value = iso_atoms_add_string(&native->history->atoms, value, 1 + text.length);
     operation->is_unknown = true;
     return true;
 }
@@ -171,31 +167,31 @@ static unsigned known_member(const struct iso_json_text *name)
 }
 
 /* Members of rows with cells, and of queries. */
-static bool read_member_of_rows(struct iso_native *native, struct iso_history *history,
-                                unsigned member, struct native_operation *operation)
+static bool read_member_of_rows(struct iso_native *native, unsigned member,
+                                struct native_operation *operation)
 {
     switch (member) {
     case SEEN_ROW:
-        return native_read_atom(native, "row", history, &operation->row);
+        return native_read_atom(native, "row", &operation->row);
     case SEEN_CELLS:
         operation->has_cells = true;
-        return native_read_cells(native, history, operation);
+        return native_read_cells(native, operation);
     case SEEN_TABLE:
-        return native_read_atom(native, "table", history, &operation->range.table);
+        return native_read_atom(native, "table", &operation->range.table);
     case SEEN_WHERE:
-        return native_read_where(native, history, &operation->range.where);
+        return native_read_where(native, &operation->range.where);
     case SEEN_AGGREGATES:
-        return native_read_aggregates(native, history, operation);
+        return native_read_aggregates(native, operation);
     case SEEN_COLUMNS:
-        return native_read_columns(native, history, &operation->columns, &operation->column_count);
+        return native_read_columns(native, &operation->columns, &operation->column_count);
     case SEEN_BAG:
-        return native_read_bag(native, history, &operation->bag, &operation->width);
+        return native_read_bag(native, &operation->bag, &operation->width);
     default:
         return iso_json_skip(&native->json) || native_scanner_fault(native);
     }
 }
 
-static bool read_member(struct iso_native *native, struct iso_history *history, unsigned member,
+static bool read_member(struct iso_native *native, unsigned member,
                         struct native_operation *operation)
 {
     if (member >= SEEN_OTS && native_is_null(native))
@@ -204,9 +200,9 @@ static bool read_member(struct iso_native *native, struct iso_history *history, 
     case SEEN_KIND:
         return read_kind(native, operation);
     case SEEN_KEY:
-        return native_read_atom(native, "k", history, &operation->key);
+        return native_read_atom(native, "k", &operation->key);
     case SEEN_VALUE:
-        return native_read_value(native, history, operation);
+        return native_read_value(native, operation);
     case SEEN_OTS:
         operation->has_ots = true;
         return native_read_stamp(native, "ots", &operation->ots, &operation->clock);
@@ -214,23 +210,22 @@ static bool read_member(struct iso_native *native, struct iso_history *history, 
         return native_read_boolean(native, "lock", &operation->lock);
     case SEEN_SNAPSHOT:
         operation->has_snapshot = true;
-        return native_read_snapshot(native, history, &operation->snapshot);
+        return native_read_snapshot(native, &operation->snapshot);
     case SEEN_UNKNOWN:
-        return read_unknown(native, history, operation);
+        return read_unknown(native, operation);
     case SEEN_FROM:
-        return native_read_bound(native, "from", history, &operation->range.from);
+        return native_read_bound(native, "from", &operation->range.from);
     case SEEN_TO:
-        return native_read_bound(native, "to", history, &operation->range.to);
+        return native_read_bound(native, "to", &operation->range.to);
     case SEEN_ROWS:
-        return native_read_rows(native, history, operation);
+        return native_read_rows(native, operation);
     case SEEN_PARTIAL:
         return native_read_boolean(native, "partial", &operation->range.is_partial);
     default:
-        return read_member_of_rows(native, history, member, operation);
+        return read_member_of_rows(native, member, operation);
     }
 }
 static bool check_range_shape(struct iso_native *native, const char *at, unsigned seen,
-                              const struct iso_history *history,
                               const struct native_operation *operation)
 {
     static const char set[] = "{\"t\":\"q\",\"from\":..,\"to\":..,\"rows\":{..}}";
@@ -239,7 +234,7 @@ static bool check_range_shape(struct iso_native *native, const char *at, unsigne
                              "a row set with a condition, aggregates or a bag lacks \"table\"");
     if (!(seen & SEEN_ROWS))
         return native_refuse(native, at, "a row set lacks \"rows\", expected %s", set);
-    if (native_has_query_rows(history, operation->rows))
+    if (native_has_query_rows(native->history, operation->rows))
         return native_refuse(native, at, "a row set of rows with cells lacks \"table\"");
     return native->of_file || native->takes_ranges ||
            native_refuse(
@@ -249,7 +244,6 @@ static bool check_range_shape(struct iso_native *native, const char *at, unsigne
 }
 
 static bool check_query_shape(struct iso_native *native, const char *at, unsigned seen,
-                              const struct iso_history *history,
                               const struct native_operation *operation)
 {
     static const char query[] = "{\"t\":\"q\",\"table\":..,\"where\":..,\"rows\":{..}}";
@@ -265,14 +259,13 @@ static bool check_query_shape(struct iso_native *native, const char *at, unsigne
     if (bag && operation->width && operation->width != operation->column_count)
         return native_refuse(native, at, "a bag whose rows have %u values, of %u columns",
                              (unsigned)operation->width, (unsigned)operation->column_count);
-    return !operation->rows || native_has_query_rows(history, operation->rows) ||
+    return !operation->rows || native_has_query_rows(native->history, operation->rows) ||
            native_refuse(
                native, at,
                "a query of a table whose rows are values, expected cells: {\"7\":{\"c\":1}}");
 }
 
 static bool check_set_shape(struct iso_native *native, const char *at, unsigned seen,
-                            const struct iso_history *history,
                             const struct native_operation *operation)
 {
     static const char set[] = "{\"t\":\"q\",\"from\":..,\"to\":..,\"rows\":{..}}";
@@ -283,8 +276,8 @@ static bool check_set_shape(struct iso_native *native, const char *at, unsigned 
                              : seen & SEEN_CELLS ? "cells"
                                                  : "v",
                              set);
-    return seen & SEEN_TABLE ? check_query_shape(native, at, seen, history, operation)
-                             : check_range_shape(native, at, seen, history, operation);
+    return seen & SEEN_TABLE ? check_query_shape(native, at, seen, operation)
+                             : check_range_shape(native, at, seen, operation);
 }
 
 static bool check_row_shape(struct iso_native *native, const char *at, unsigned seen,
@@ -311,10 +304,10 @@ static bool check_row_shape(struct iso_native *native, const char *at, unsigned 
 }
 
 static bool check_shape(struct iso_native *native, const char *at, unsigned seen,
-                        const struct iso_history *history, const struct native_operation *operation)
+                        const struct native_operation *operation)
 {
     if (operation->is_set)
-        return check_set_shape(native, at, seen, history, operation);
+        return check_set_shape(native, at, seen, operation);
     if (seen & (SEEN_ROW | SEEN_CELLS) && !(seen & SEEN_OF_SET))
         return check_row_shape(native, at, seen, operation);
     if (seen & SEEN_OF_SET)
@@ -344,22 +337,21 @@ static const struct native_operation no_operation = {.value = ISO_ABSENT,
 
 /* Operations of what was recorded as one, whose parts have been read. */
 static bool take_several(struct iso_native *native, const char *at, unsigned seen,
-                         struct iso_history *history, struct native_operation *operation)
+                         struct native_operation *operation)
 {
     bool is_row = !operation->is_set && seen & SEEN_ROW;
     native->leaves_cells |=
         is_row && operation->kind == ISO_WRITE && operation->has_cells && !operation->rows;
     if (is_row)
-        native_take_row(history, operation);
+        native_take_row(native->history, operation);
     else if (operation->is_set && seen & SEEN_BAG)
-        native_take_bag(history, operation);
+        native_take_bag(native->history, operation);
     if (operation->is_set && seen & SEEN_TABLE)
-        native_take_query(history, operation);
-    return !operation->is_set || native_check_set(native, at, history, operation);
+        native_take_query(native->history, operation);
+    return !operation->is_set || native_check_set(native, at, operation);
 }
 
-bool native_read_operation(struct iso_native *native, struct iso_history *history,
-                           struct native_operation *operation)
+bool native_read_operation(struct iso_native *native, struct native_operation *operation)
 {
     struct iso_json_text name;
     unsigned seen = 0, nulls = 0;
@@ -376,12 +368,11 @@ bool native_read_operation(struct iso_native *native, struct iso_history *histor
         if (member && !native_once(native, &seen, member, &name))
             return false;
         nulls |= member >= SEEN_FROM && iso_json_peek(&native->json) == ISO_JSON_NULL ? member : 0;
-        if (!read_member(native, history, member, operation))
+        if (!read_member(native, member, operation))
             return false;
     }
     if (native->json.code != ISO_JSON_FINE)
         return native_scanner_fault(native);
     seen &= ~nulls;
-    return check_shape(native, at, seen, history, operation) &&
-           take_several(native, at, seen, history, operation);
+    return check_shape(native, at, seen, operation) && take_several(native, at, seen, operation);
 }

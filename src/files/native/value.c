@@ -70,8 +70,7 @@ static bool read_integer(struct iso_native *native, const char *what,
     return native_scanner_fault(native);
 }
 
-bool native_read_atom(struct iso_native *native, const char *what, struct iso_history *history,
-                      iso_atom *atom)
+bool native_read_atom(struct iso_native *native, const char *what, iso_atom *atom)
 {
     struct iso_json_number number;
     struct iso_json_text text;
@@ -80,16 +79,16 @@ bool native_read_atom(struct iso_native *native, const char *what, struct iso_hi
         if (!read_integer(native, what, &number))
             return false;
         if (!number.negative)
-            *atom = iso_atoms_unsigned(&history->atoms, number.bits);
+            *atom = iso_atoms_unsigned(&native->history->atoms, number.bits);
         else if (number.bits)
-            *atom = iso_atoms_add_integer(&history->atoms, number.bits, true);
+            *atom = iso_atoms_add_integer(&native->history->atoms, number.bits, true);
         else
-            *atom = iso_atoms_add_string(&history->atoms, "-0", 2); /* not the text "0" */
+            *atom = iso_atoms_add_string(&native->history->atoms, "-0", 2); /* not the text "0" */
         return true;
     case ISO_JSON_STRING:
         if (!iso_json_string(&native->json, &text))
             return native_scanner_fault(native);
-        *atom = iso_atoms_text(&history->atoms, text.at, text.length);
+        *atom = iso_atoms_text(&native->history->atoms, text.at, text.length);
         return true;
     default:
         return native_wrong_type(native, what, "an integer or a string");
@@ -198,18 +197,17 @@ bool native_read_stamp(struct iso_native *native, const char *what, struct iso_s
     return native_read_unsigned(native, what, &stamp->physical);
 }
 
-bool native_take_snapshot(struct iso_native *native, struct iso_history *history, const char *at,
-                          struct iso_json_text text, uint32_t *snapshot)
+bool native_take_snapshot(struct iso_native *native, const char *at, struct iso_json_text text,
+                          uint32_t *snapshot)
 {
-    return iso_history_snapshot(history, text.at, text.length, snapshot) ||
+    return iso_history_snapshot(native->history, text.at, text.length, snapshot) ||
            native_refuse(native, at, "snapshot is \"%.*s\", expected \"xmin:xmax:xip,...\"",
                          native_shown(&text), text.at);
 }
 
-bool native_read_snapshot(struct iso_native *native, struct iso_history *history,
-                          uint32_t *snapshot)
+bool native_read_snapshot(struct iso_native *native, uint32_t *snapshot)
 {
     struct iso_json_text text;
     const char *at = native_read_word(native, "snapshot", "a string \"xmin:xmax:xip,...\"", &text);
-    return at && native_take_snapshot(native, history, at, text, snapshot);
+    return at && native_take_snapshot(native, at, text, snapshot);
 }
