@@ -38,7 +38,7 @@ struct iso_native {
     struct iso_json json;
     struct iso_native_fault *fault;
     struct iso_history *history; /* that is read into */
-    bool leaves_cells; /* the transaction that is read wrote a row with "cells":{} */
+    bool leaves_cells;           /* the transaction that is read wrote a row with "cells":{} */
     bool takes_ranges; /* beside files: records have row sets of plain keys; false at first */
     bool of_file; /* takes what records of topics must not have: values that nobody knows, row sets;
                      false at first */

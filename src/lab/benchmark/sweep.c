@@ -6,7 +6,7 @@
 #include <unistd.h>
 
 #include "base/memory.h"
-#include "measure/median.h"
+#include "measure/percentile.h"
 
 enum { VALUE_LIMIT = 64, VALUES_LIMIT = 256 };
 

@@ -1,4 +1,4 @@
-#include "measure/median.h"
+#include "measure/percentile.h"
 
 #include <math.h>
 

@@ -56,6 +56,8 @@
 
 #include "base/error.h"
 #include "predicate/scalar.h"
+#include "base/json.h"
+#include "base/text.h"
 
 enum { ISO_CONDITION_TEXT = 1 << 16, ISO_CONDITION_COLUMNS = 256, ISO_CONDITION_DEPTH = 64 };
 
@@ -112,3 +114,8 @@ void iso_condition_bind(struct iso_condition *condition, const struct iso_scalar
 
 iso_truth iso_condition_judge(const struct iso_condition *condition,
                               const struct iso_scalar *cells);
+
+/* A condition without its constants: `a = 7 AND b IN (1, 2)` is of the shape `a = ? AND b IN (?)`,
+ * as are all that differ in what they look for. */
+/* Adds the shape; of a text that is no condition, as far as it has words. */
+void iso_condition_shape(struct iso_text *shape, struct iso_json_text where);

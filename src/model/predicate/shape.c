@@ -1,4 +1,4 @@
-#include "predicate/shape.h"
+#include "predicate/condition.h"
 
 #include <string.h>
 

@@ -1,4 +1,4 @@
-#include "values/row_private.h"
+#include "values/row.h"
 
 #include <string.h>
 

@@ -196,3 +196,6 @@ iso_atom iso_row_cell(struct iso_row *row, struct iso_atoms *atoms, const struct
  * only. */
 enum iso_row_value iso_row_value(struct iso_row *row, struct iso_atoms *atoms, const char *column,
                                  iso_atom *value);
+
+/* Adds what the cell holds, without quotes and escapes. The cell is neither NULL nor unknown. */
+void iso_cell_put(struct iso_text *text, const struct iso_cell *cell);

@@ -1,5 +1,5 @@
 /* Cells as text. */
-#include "values/row_private.h"
+#include "values/row.h"
 
 #include <float.h>
 #include <math.h>

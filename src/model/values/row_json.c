@@ -1,5 +1,5 @@
 /* Rows from JSON objects. */
-#include "values/row_private.h"
+#include "values/row.h"
 
 /* An integer that fits 64 bits, from digits that are known to be a JSON number. */
 static bool parse_integer(const char *at, size_t length, struct iso_cell *cell)

@@ -3,7 +3,7 @@
 
 #include "base/memory.h"
 #include "base/payload.h"
-#include "values/row_private.h"
+#include "values/row.h"
 #include "values/spelling_private.h"
 
 enum { DEPTH_MAX = 64 };

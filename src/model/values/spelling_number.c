@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <strings.h>
 
-#include "values/row_private.h"
+#include "values/row.h"
 #include "values/spelling_private.h"
 
 enum { POINT_MAX = 1100, FLOAT_DIGITS = 6, UNSIGNED_DIGITS = 20 };

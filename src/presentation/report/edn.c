@@ -4,7 +4,7 @@
 
 #include "explain/record.h"
 #include "verdict/level.h"
-#include "report/tools_private.h"
+#include "report/tools.h"
 
 static void put_atom(struct iso_text *text, const struct iso_atoms *atoms, iso_atom atom)
 {

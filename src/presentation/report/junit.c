@@ -2,7 +2,7 @@
 #include <string.h>
 
 #include "draw/escape.h"
-#include "report/tools_private.h"
+#include "report/tools.h"
 
 static void put_attribute(struct iso_text *text, const char *name, const char *value)
 {

@@ -1,4 +1,4 @@
-#include "report/tools_private.h"
+#include "report/tools.h"
 
 #include <inttypes.h>
 

@@ -6,7 +6,7 @@
 
 #include "draw/escape.h"
 #include "explain/text.h"
-#include "report/tools_private.h"
+#include "report/tools.h"
 
 static void put_violation(const struct iso_argument *argument, uint32_t number,
                           struct iso_text *text)

@@ -2,7 +2,7 @@
 #include <string.h>
 
 #include "iso/version.h"
-#include "report/tools_private.h"
+#include "report/tools.h"
 
 static void put_string(struct iso_text *text, const char *string)
 {

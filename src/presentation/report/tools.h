@@ -25,3 +25,7 @@ iso_report_writer iso_report_markdown;
 
 /* {:valid? false, :anomaly-types (...), :anomalies {...}, :not #{...}} */
 iso_report_writer iso_report_edn;
+
+/* The argument's steps, and before them its transactions, as lines: "T1 = transaction 9 (...)", "-
+ * ...". */
+void report_put_lines(const struct iso_argument *argument, struct iso_text *text);

@@ -1,7 +1,7 @@
 /* The join's state as an archive: columns as they stand, since all in them are numbers of one
  * another. Caches of a batch are empty between batches; the map of what was finished is made anew
  * from its ring. */
-#include "join/archive.h"
+#include "join/join.h"
 
 #include <assert.h>
 

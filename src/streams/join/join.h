@@ -42,6 +42,7 @@
 
 #include "values/source.h"
 #include "verdict/verdict.h"
+#include "base/archive.h"
 
 struct iso_join;
 
@@ -404,3 +405,7 @@ bool iso_join_left_out(const struct iso_join *join, uint32_t number,
  * that is meant. False: it is no probe. */
 bool iso_join_probe_of(const struct iso_atoms *atoms, iso_atom tid, enum iso_violation_kind *kind,
                        const char **text, size_t *length);
+
+/* The join's state as an archive (base/archive.h): one walk saves and restores. */
+/* Between batches, with nothing in its output. Restoring: into a new one of the same options. */
+void iso_join_archive(struct iso_archive *archive, struct iso_join *join);

@@ -6,7 +6,7 @@
 #include "aion/archive.h"
 #include "base/memory.h"
 #include "history/archive.h"
-#include "join/archive.h"
+#include "join/join.h"
 #include "pipeline/pipeline_private.h"
 #include "rowsets/shards.h"
 

@@ -2,18 +2,162 @@
  * several of them. */
 #pragma once
 
+#include <stddef.h>
+#include <pthread.h>
+
 #include "pipeline/counted.h"
 #include "pipeline/batch.h"
 #include "pipeline/accounting.h"
-#include "pipeline/doubt_state.h"
-#include "pipeline/suppress_state.h"
 #include "pipeline/findings.h"
-#include "pipeline/inputs_state.h"
 #include "pipeline/order.h"
 #include "pipeline/pipeline.h"
-#include "pipeline/queries_state.h"
 #include "pipeline/report_state.h"
 #include "pipeline/routes.h"
+#include "pipeline/id_set.h"
+#include "base/number_map.h"
+#include "verdict/verdict.h"
+#include "pipeline/options.h"
+#include "base/inputs.h"
+#include "base/stairs.h"
+
+/* The pipeline's inputs: how far each has promised, and what became of its records (watermark.c,
+ * doubt.c). */
+struct input {
+    bool counts; /* its watermark is waited for */
+    bool idle;
+    bool has_watermark;
+    bool is_change_stream, is_known; /* the first, once it was looked up */
+    bool takes_part;                 /* it was declared, or has begun */
+    bool at_end;                     /* no message has arrived since the caller said that it is */
+    bool timeless;                   /* records arrived without Kafka's message time */
+    uint64_t reached;                /* the largest message time so far, in milliseconds; 0: none */
+    uint64_t watermark;
+    uint64_t latest; /* when its last message arrived */
+    bool begun;      /* its first message has arrived */
+    bool far_ahead;  /* it was reported that one of its timestamps was */
+    bool lacks;      /* records in it were left out */
+    bool late;       /* a transaction of it arrived below the watermark */
+    uint64_t ahead;  /* messages since its watermark passed the pipeline's */
+    uint32_t route;  /* + 1; 0: not looked up; NO_ROUTE */
+};
+
+#define NO_ROUTE UINT32_MAX
+
+struct inputs {
+    struct iso_inputs names;
+    struct input *list; /* by number; there may be fewer than names */
+    uint32_t count;
+};
+
+void inputs_release(struct inputs *inputs);
+
+/* Timestamps that arrived (clock.c). */
+struct clock_state {
+    enum iso_clock kind; /* of all records */
+    uint64_t year;       /* in units of the watermark; 0: not known */
+    /* the latest timestamp that arrived, of records, rows and watermarks; 0: none */
+    uint64_t highest;
+    uint32_t beyond; /* records in a row that lie too far above it */
+};
+
+/* Promises of inputs that make none themselves (grace.c). */
+struct grace {
+    struct iso_stairs promise; /* of clients that make none */
+    uint64_t stream_time,
+        stream_seen;  /* the largest message time of change streams, and when it arrived; 0: none */
+    uint64_t reached; /* T */
+};
+
+/* Reasons to suppress contradictions: tables that were altered (altered.c), values in two spellings
+ * (spelling.c). */
+enum { ISO_ALTERED_TIMES = 256 };
+
+/* Tables that were truncated or rewritten, and verdicts that wait for word whether theirs was. */
+struct altered {
+    struct altered_table {
+        char *name;
+        size_t length;
+        uint64_t times[ISO_ALTERED_TIMES]; /* the latest, in order */
+        uint32_t time_count;
+    } * tables;
+    uint32_t table_count;
+    struct absent { /* EXT, absent, final */
+        uint64_t bound, id;
+        uint64_t origin; /* of its transaction */
+        uint8_t doubt;   /* enum pipeline_doubt */
+        bool unlisted;   /* its line is not written */
+        char *tid, *key, *line;
+        size_t tid_length, key_length, length, start;
+    } * deferred_missing;
+    uint32_t absent_count, absent_capacity;
+};
+
+void altered_release(struct altered *altered);
+
+/* Columns whose values' spellings are not clear. */
+struct spellings {
+    struct iso_pipeline_spelling *list;
+    uint32_t count;
+    struct iso_text column; /* of the key at hand */
+};
+
+void spellings_release(struct spellings *spellings);
+
+/* Queries of tables, which an engine of their own judges (queries.c). */
+/* Conditions that no index serves, by shape: from the shards' threads. */
+struct scans {
+    pthread_mutex_t adding;
+    struct iso_atoms shapes;
+    struct iso_number_map by_shape;
+    struct iso_pipeline_scan *list;
+    uint32_t count, capacity;
+};
+
+struct queries {
+    struct iso_rowsets_shards *engine; /* NULL: nothing has needed one */
+    bool is_whole;  /* it has been told that all that was there at first has been said; not saved */
+    bool of_ranges; /* row sets of plain keys may come: all keys are kept for them */
+    struct reported_ids reported;
+    uint64_t *again; /* ids, once for each further query that shows the instance: those found by a
+                        deadline */
+    uint32_t again_count, again_capacity;
+    uint64_t found[ISO_AXIOMS];
+    struct iso_atoms texts; /* of a finding, one event long */
+    struct scans *scans;    /* NULL: nobody asks for them; not saved */
+};
+
+void queries_release(struct queries *queries);
+void queries_note_scan(struct queries *queries, struct iso_json_text table,
+                       struct iso_json_text where, uint64_t rows);
+void scans_free(struct scans *scans);
+
+/* What is doubtful (doubt.c). */
+/* Why a verdict is doubtful. */
+enum pipeline_doubt {
+    PIPELINE_CERTAIN,
+    PIPELINE_CONTRADICTION,
+    PIPELINE_SKIPPED,
+    PIPELINE_LATE,
+    PIPELINE_BEFORE_START,
+    PIPELINE_MEMORY,
+    PIPELINE_LOST
+};
+
+enum { PIPELINE_DOUBTED_MOST = 1 << 19 };
+
+struct doubts {
+    struct id_set doubted; /* digests of transactions, keys and writes */
+    bool all;              /* there was no room for more */
+    bool midway;           /* some input's first messages were not read */
+    bool lacks, late;      /* some input does, or is */
+    bool loses;            /* no stream, and clients' records that were counted did not come */
+    /* Keys whose pairs the engine has just counted as doubtful: digests, for as long as a
+     * contradiction is reported. */
+    uint64_t *counted;
+    size_t counted_count, counted_capacity;
+};
+
+void doubts_release(struct doubts *doubts);
 
 struct iso_archive;
 struct iso_rowsets_stats;

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/memory.h"
-#include "predicate/shape.h"
+#include "predicate/condition.h"
 
 void scans_free(struct scans *scans)
 {

@@ -10,7 +10,7 @@
 
 #include "measure/arrival.h"
 #include "measure/child.h"
-#include "measure/median.h"
+#include "measure/percentile.h"
 
 static enum iso_status give_numbers(void *context, double *numbers, struct iso_error *error)
 {
