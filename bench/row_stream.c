@@ -225,6 +225,7 @@ static void open_engines(struct run *run, const char *folder)
     iso_rowsets_options_init(&sets);
     sets.retention = RETENTION;
     sets.type_of = type_of;
+    sets.spill = folder;
     sets.on_finding = on_finding;
     sets.context = run;
     run->aion = iso_aion_new(&options);

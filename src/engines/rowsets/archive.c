@@ -221,5 +221,8 @@ void iso_rowsets_archive(struct iso_archive *archive, struct iso_rowsets *engine
         rowsets_link_all(engine);
     if (is_restoring(archive))
         rowsets_make_maps(engine);
+    ISO_ARCHIVE_AS(archive, "is_paged", engine->store.is_paged);
     archive_indexes(archive, engine);
+    if (is_restoring(archive) && engine->store.is_paged)
+        rowsets_page(engine);
 }

@@ -33,10 +33,10 @@ static void move_tables(struct collection *collection, struct iso_rowsets *engin
 
 static void move_rows(struct collection *collection, struct iso_rowsets *engine)
 {
-    for (uint32_t i = 0; i < engine->store.row_count; i++)
+    for (uint32_t i = 0; i < engine->store.row_count; i++, rowsets_pass(i))
         if (engine->store.rows[i].table != ISO_NONE)
             move(collection, &engine->store.rows[i].parts);
-    for (uint32_t i = 0; i < engine->store.cell_count; i++) {
+    for (uint32_t i = 0; i < engine->store.cell_count; i++, rowsets_pass(i)) {
         struct rowsets_cell *cell = &engine->store.cells[i];
         if (cell->column == ISO_NONE)
             continue;
@@ -93,7 +93,7 @@ void rowsets_make_maps(struct iso_rowsets *engine)
     iso_number_map_reserve(&engine->store.row_of, engine->store.row_count);
     for (uint32_t i = 0; i < engine->store.table_count; i++)
         iso_number_map_put(&engine->store.table_of, engine->store.tables[i].name, i);
-    for (uint32_t i = 0; i < engine->store.row_count; i++)
+    for (uint32_t i = 0; i < engine->store.row_count; i++, rowsets_pass(i))
         if (engine->store.rows[i].table != ISO_NONE)
             iso_number_map_put(
                 &engine->store.row_of,

@@ -21,7 +21,7 @@ static void add_entry(struct rowsets_index *index, uint32_t *head, uint32_t row)
     index->of.added++;
     if (*head != ISO_NONE && index->entries[*head].row == row)
         return;
-    ISO_GROW(index->entries, index->count, index->capacity);
+    ISO_GROW_COLUMN(index->entries, index->count, index->capacity);
     uint32_t length = *head == ISO_NONE ? 1 : index->entries[*head].length + 1;
     index->entries[index->count] = (struct rowsets_entry){row, *head, length};
     *head = index->count++;
@@ -81,7 +81,7 @@ uint32_t rowsets_index_seek(const struct rowsets_index *index, struct iso_scalar
 static void release_index(struct rowsets_index *index)
 {
     iso_number_map_release(&index->heads);
-    iso_free(index->entries);
+    ISO_FREE_COLUMN(index->entries, index->capacity);
 }
 
 void rowsets_release_indexes(struct rowsets_table *table)

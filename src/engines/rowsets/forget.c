@@ -1,7 +1,7 @@
 /* Forgets versions that nobody can ask for any more; and where memory is short, whole tables. */
-#include "rowsets/rowsets_private.h"
-
 #include <assert.h>
+
+#include "rowsets/rowsets_private.h"
 
 enum { FEW = 64 };
 
@@ -50,18 +50,73 @@ static uint64_t bytes_of_rows(const struct iso_rowsets *engine, uint32_t number)
     return bytes;
 }
 
+/* Bytes of a column from which on it is worth a file. */
+static uint64_t least_page(const struct iso_rowsets *engine)
+{
+    return engine->options.of_few ? 1 : 1 << 20;
+}
+
+/* What a column of so many bytes takes in memory. */
+static uint64_t in_memory(const struct iso_rowsets *engine, uint64_t bytes)
+{
+    return engine->store.is_paged && bytes >= least_page(engine) ? 0 : bytes;
+}
+
 uint64_t rowsets_needed(const struct iso_rowsets *engine)
 {
-    enum { ATOM = 20 };
-    uint64_t rows = engine->store.row_of.count,
-             bytes = rows * (sizeof *engine->store.rows + IN_MAP + 8);
-    bytes += engine->store.living_cells * sizeof *engine->store.cells +
-             engine->store.version_slots * sizeof *engine->store.versions;
-    bytes += engine->outcomes.candidate_count * sizeof *engine->outcomes.candidates +
-             engine->waiting.query_bytes;
-    for (uint32_t i = 0; i < engine->store.table_count; i++)
-        bytes += rowsets_index_bytes(&engine->store.tables[i]);
-    return bytes + (uint64_t)engine->atoms.count * ATOM + engine->atoms.text_size;
+    enum { ATOM = 20, IN_ORDER = 8 };
+    const struct rowsets_store *store = &engine->store;
+    uint64_t rows = store->row_of.count, bytes = rows * IN_ORDER + engine->waiting.query_bytes;
+    bytes += in_memory(engine, rows * sizeof *store->rows) + in_memory(engine, rows * IN_MAP);
+    bytes += in_memory(engine, store->living_cells * sizeof *store->cells) +
+             in_memory(engine, store->version_slots * sizeof *store->versions);
+    bytes += engine->outcomes.candidate_count * sizeof *engine->outcomes.candidates;
+    for (uint32_t i = 0; i < store->table_count; i++)
+        bytes += in_memory(engine, rowsets_index_bytes(&store->tables[i]));
+    return bytes + in_memory(engine, (uint64_t)engine->atoms.count * ATOM) +
+           in_memory(engine, engine->atoms.text_size);
+}
+
+/* ---- pages ---- */
+
+static bool page_map(const struct iso_rowsets *engine, struct iso_number_map *map)
+{
+    return ISO_PAGE_COLUMN(map->slots, map->slots ? map->mask + 1ull : 0, least_page(engine),
+                           engine->options.spill);
+}
+
+static bool page_atoms(const struct iso_rowsets *engine, struct iso_atoms *atoms)
+{
+    const char *folder = engine->options.spill;
+    uint64_t least = least_page(engine);
+    return ISO_PAGE_COLUMN(atoms->payload, atoms->capacity, least, folder) &&
+           ISO_PAGE_COLUMN(atoms->form, atoms->capacity, least, folder) &&
+           ISO_PAGE_COLUMN(atoms->text, atoms->text_capacity, least, folder) &&
+           ISO_PAGE_COLUMN(atoms->table.slots, atoms->table.slots ? atoms->table.mask + 1ull : 0,
+                           least, folder);
+}
+
+static bool page_indexes(const struct iso_rowsets *engine, const struct rowsets_table *table)
+{
+    bool fine = true;
+    for (uint32_t i = 0; fine && i < table->index_count; i++)
+        fine = page_map(engine, &table->indexes[i].heads) &&
+               ISO_PAGE_COLUMN(table->indexes[i].entries, table->indexes[i].capacity,
+                               least_page(engine), engine->options.spill);
+    return fine;
+}
+
+void rowsets_page(struct iso_rowsets *engine)
+{
+    struct rowsets_store *store = &engine->store;
+    const char *folder = engine->options.spill;
+    uint64_t least = least_page(engine);
+    store->is_paged = folder && ISO_PAGE_COLUMN(store->rows, store->row_capacity, least, folder) &&
+                      ISO_PAGE_COLUMN(store->cells, store->cell_capacity, least, folder) &&
+                      ISO_PAGE_COLUMN(store->versions, store->version_capacity, least, folder) &&
+                      page_map(engine, &store->row_of) && page_atoms(engine, &engine->atoms);
+    for (uint32_t i = 0; store->is_paged && i < store->table_count; i++)
+        store->is_paged = page_indexes(engine, &store->tables[i]);
 }
 
 /* ---- tables that memory has no room for ---- */

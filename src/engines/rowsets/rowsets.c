@@ -56,11 +56,6 @@ void iso_rowsets_free(struct iso_rowsets *engine)
     iso_free(engine);
 }
 
-static uint64_t map_bytes(const struct iso_number_map *map)
-{
-    return map->slots ? ((uint64_t)map->mask + 1) * sizeof *map->slots : 0;
-}
-
 static uint64_t bytes_of(const struct iso_rowsets *engine)
 {
     const struct iso_atoms *atoms = &engine->atoms;
@@ -72,7 +67,8 @@ static uint64_t bytes_of(const struct iso_rowsets *engine)
     bytes += engine->outcomes.candidate_capacity * sizeof *engine->outcomes.candidates;
     bytes +=
         (engine->block.known_capacity + engine->block.plain_capacity) * sizeof *engine->block.known;
-    bytes += map_bytes(&engine->store.row_of) + map_bytes(&engine->store.table_of);
+    bytes +=
+        iso_number_map_bytes(&engine->store.row_of) + iso_number_map_bytes(&engine->store.table_of);
     bytes += (engine->waiting.queue.capacity + engine->store.dead.capacity) *
              sizeof *engine->waiting.queue.items;
     for (uint32_t i = 0; i < engine->store.table_count; i++)

@@ -115,6 +115,8 @@ struct iso_rowsets_options {
                               knows */
     bool of_few; /* for tests: what is done for thousands of rows or texts is done for a few */
     enum iso_text_order texts; /* of keys and columns of which nothing else is known */
+    const char *spill; /* the folder in which rows have their file where memory is short; or NULL:
+                          tables are given up then; borrowed */
     uint32_t shards, shard; /* tables of other shards are passed over (shards.h); 0 counts as 1 */
     /* Types of a column's values, and the parts of a table's key; NULL: nothing is known. */
     struct iso_scalar_type (*type_of)(void *context, struct iso_json_text table,

@@ -12,6 +12,7 @@
 #include "base/log.h"
 #include "base/memory.h"
 #include "base/number_map.h"
+#include "base/paged.h"
 #include "base/text.h"
 #include "predicate/condition.h"
 #include "predicate/place.h"
@@ -217,6 +218,7 @@ struct rowsets_store {
     uint64_t put;         /* versions since then */
     uint32_t visit;       /* counts visits of rows */
     bool in_order;        /* no version comes later that belongs before the next one (check.c) */
+    bool is_paged;        /* memory was short: large columns have their pages in a file */
 };
 
 /* Transactions of unknown outcome, and what they may have written (take.c, store.c). */
@@ -301,6 +303,13 @@ static inline struct iso_json_text rowsets_text(const struct iso_atoms *atoms, i
     if (atom != ISO_ABSENT)
         text.at = iso_atom_text(atoms, atom, buffer, &text.length);
     return text;
+}
+
+/* Of all rows or cells so many were looked at: their pages do not stay in memory. */
+static inline void rowsets_pass(uint32_t count)
+{
+    if (!(count % (1 << 16)))
+        iso_columns_refit();
 }
 
 /* store.c */
@@ -388,12 +397,14 @@ static inline uint32_t rowsets_shard_of(const char *table, size_t length, uint32
 }
 
 /* forget.c */
+/* Moves what is large to a file, if there is a folder for it. */
+void rowsets_page(struct iso_rowsets *engine);
 void rowsets_tidy(struct iso_rowsets *engine); /* all that can go without a loss */
 uint64_t rowsets_largest(const struct iso_rowsets *engine,
                          uint32_t *table); /* its bytes; 0: there is none */
 void rowsets_give_up_largest(
     struct iso_rowsets *engine); /* what it is asked: unjudged (`memory`) */
-/* bytes of all that is kept, as far as they follow from what was given */
+/* bytes of all that is kept in memory, as far as they follow from what was given */
 uint64_t rowsets_needed(const struct iso_rowsets *engine);
 
 /* take.c */

@@ -373,11 +373,23 @@ uint64_t iso_rowsets_shards_bytes(struct iso_rowsets_shards *shards)
     return needed(shards);
 }
 
+/* Pages have what `most` leaves, but for a part that they have in any case. */
+static void page(struct iso_rowsets_shards *shards, uint64_t most)
+{
+    enum { LEAST = 8 };
+    for (uint32_t s = 0; s < shards->count; s++)
+        rowsets_page(shards->list[s].engine);
+    uint64_t bytes = needed(shards), least = most / LEAST;
+    iso_columns_fit(bytes + least < most ? most - bytes : least);
+}
+
 /* The largest table of all goes first. */
 uint32_t iso_rowsets_shards_fit(struct iso_rowsets_shards *shards, uint64_t most)
 {
     uint32_t given_up = 0, owner = 0;
     iso_rowsets_shards_flush(shards);
+    if (shards->list[0].engine->store.is_paged || needed(shards) > most)
+        page(shards, most);
     for (uint32_t s = 0; needed(shards) > most && s < shards->count; s++)
         rowsets_tidy(shards->list[s].engine);
     while (needed(shards) > most && owner != ISO_NONE) {

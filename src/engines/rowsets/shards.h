@@ -49,8 +49,10 @@ bool iso_rowsets_shards_resolve(struct iso_rowsets_shards *shards, const struct 
 void iso_rowsets_shards_watermark(struct iso_rowsets_shards *shards, uint64_t timestamp);
 void iso_rowsets_shards_clock(struct iso_rowsets_shards *shards, uint64_t now, uint64_t patience);
 void iso_rowsets_shards_forget(struct iso_rowsets_shards *shards, uint64_t floor);
-/* As long as what is kept takes more than `most` bytes, the largest table is given up: what it is
- * asked is unjudged (`memory`). Returns how many tables are. */
+/* Where what is kept takes more than `most` bytes it goes to a file in the folder of the options,
+ * of which at most the rest of `most` is in memory. As long as it is too much all the same (there
+ * is no folder, or its disk is full), the largest table is given up: what it is asked is unjudged
+ * (`memory`). Returns how many tables are. */
 uint32_t iso_rowsets_shards_fit(struct iso_rowsets_shards *shards, uint64_t most);
 uint64_t iso_rowsets_shards_bytes(struct iso_rowsets_shards *shards);
 void iso_rowsets_shards_end(struct iso_rowsets_shards *shards);

@@ -28,6 +28,13 @@ enum { HUGE_FROM = 4 << 20 };
 
 static _Atomic(void (*)(size_t size)) on_exhaustion;
 
+static _Atomic(const struct iso_column_keeper *) keeper;
+
+void iso_columns_kept_by(const struct iso_column_keeper *other)
+{
+    keeper = other;
+}
+
 void iso_memory_on_exhaustion(void (*handler)(size_t size))
 {
     on_exhaustion = handler;
@@ -99,6 +106,9 @@ static void *map(size_t bytes)
 
 void *iso_column_grow(void *column, size_t old_bytes, size_t new_bytes)
 {
+    const struct iso_column_keeper *other = keeper;
+    if (column && other && other->grow(&column, old_bytes, new_bytes))
+        return column;
     if (!is_mapped(new_bytes))
         return iso_reallocate(column, new_bytes);
     if (!column)
@@ -122,7 +132,8 @@ void *iso_column_zeroed(size_t bytes)
 
 void iso_column_free(void *column, size_t bytes)
 {
-    if (!column)
+    const struct iso_column_keeper *other = keeper;
+    if (!column || (other && other->free(column)))
         return;
     if (is_mapped(bytes))
         munmap(column, bytes);

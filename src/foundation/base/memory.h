@@ -10,11 +10,15 @@
  * iso_column_free with its size. Under the address and the thread sanitizer columns are heap
  * blocks, so that they see what happens to them.
  *
- * Ownership: the caller owns what it allocates. Threads: any; no shared state but the handler.
+ * Where memory has no room for a column its pages may be a file's: base/paged.h.
+ *
+ * Ownership: the caller owns what it allocates. Threads: any; no shared state but the handler, and
+ * the list of paged columns.
  */
 #pragma once
 
 #include <assert.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -48,6 +52,14 @@ void iso_column_trim(void *column, size_t bytes, size_t used);
 /* Asks for huge pages under a large column that is touched at random: else much time goes into
  * walking page tables. */
 void iso_column_huge(void *column, size_t bytes);
+
+/* Who has columns whose bytes are elsewhere (base/paged.h): each is asked first, and says whether the
+ * column is one of them. */
+struct iso_column_keeper {
+    bool (*grow)(void **column, size_t old_bytes, size_t new_bytes);
+    bool (*free)(void *column);
+};
+void iso_columns_kept_by(const struct iso_column_keeper *keeper);
 
 /* The next capacity, in elements, for a column that must hold `need`: at least doubled. */
 size_t iso_column_capacity(size_t capacity, size_t need);

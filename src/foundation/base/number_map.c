@@ -21,6 +21,11 @@ static uint64_t hash_of(const void *slot)
 
 static const struct iso_slot_kind kind = {sizeof(struct iso_number_slot), is_free, hash_of};
 
+uint64_t iso_number_map_bytes(const struct iso_number_map *map)
+{
+    return map->slots ? (map->mask + (uint64_t)1) * sizeof *map->slots : 0;
+}
+
 /* The number's slot, or the free one where it would stand. */
 static struct iso_number_slot *find_slot(const struct iso_number_map *map, uint64_t number)
 {
@@ -38,10 +43,10 @@ void iso_number_map_reserve(struct iso_number_map *map, uint32_t more)
         slots *= 2;
     if (old.slots && slots == old.mask + (uint64_t)1)
         return;
-    map->slots = iso_allocate_zeroed(slots, sizeof *map->slots);
+    map->slots = iso_column_zeroed(slots * sizeof *map->slots);
     map->mask = (uint32_t)(slots - 1);
     iso_slots_spread(map->slots, map->mask, &kind, old.slots, old.mask + (uint64_t)1);
-    iso_free(old.slots);
+    iso_column_free(old.slots, iso_number_map_bytes(&old));
 }
 
 static struct iso_number_slot *find_or_add(struct iso_number_map *map, uint64_t number)
@@ -97,7 +102,7 @@ void iso_number_map_clear(struct iso_number_map *map)
 
 void iso_number_map_release(struct iso_number_map *map)
 {
-    iso_free(map->slots);
+    iso_column_free(map->slots, iso_number_map_bytes(map));
     *map = (struct iso_number_map){0};
 }
 

@@ -32,6 +32,7 @@ void iso_number_map_reserve(struct iso_number_map *map,
 void iso_number_map_remove(struct iso_number_map *map, uint64_t number);
 void iso_number_map_clear(struct iso_number_map *map);
 void iso_number_map_release(struct iso_number_map *map);
+uint64_t iso_number_map_bytes(const struct iso_number_map *map); /* its slots, a column */
 
 ISO_FETCH iso_number_map_fetch(const struct iso_number_map *map, uint64_t number)
 {

@@ -4,6 +4,8 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -216,5 +218,21 @@ int iso_own_open_in(int folder, const char *name, int flags)
         return file;
     close(file);
     errno = EINVAL;
+    return -1;
+}
+
+int iso_own_unnamed(const char *folder, const char *name, struct iso_error *error)
+{
+    char path[PATH_MAX];
+    int length = snprintf(path, sizeof path, "%s/%s-XXXXXX", folder, name);
+    errno = ENAMETOOLONG;
+    if (length >= (int)sizeof path || !iso_own_folder(folder, error))
+        return -1;
+    int file = mkostemp(path, O_CLOEXEC);
+    if (file < 0 || !unlink(path))
+        return file;
+    int reason = errno;
+    close(file);
+    errno = reason;
     return -1;
 }

@@ -52,3 +52,7 @@ bool iso_own_hide(int file);
 /* A regular file in a folder that is open: no symbolic link is followed, no pipe waited for. -1:
  * errno. */
 int iso_own_open_in(int folder, const char *name, int flags);
+
+/* A new file in the folder, if that is safe, without a name: nothing is left behind, however the
+ * process ends. -1: `error` if it is not safe, else errno. */
+int iso_own_unnamed(const char *folder, const char *name, struct iso_error *error);

@@ -21,16 +21,11 @@ enum iso_status spill_failed(const struct iso_spill *spill, struct iso_error *er
 
 enum iso_status spill_make_unnamed(struct iso_spill *spill, struct iso_error *error)
 {
-    size_t room = strlen(spill->options.folder) + 32;
-    char *path = iso_allocate(room);
-    snprintf(path, room, "%s/isochron-spill-XXXXXX", spill->options.folder);
-    if (iso_own_folder(spill->options.folder, error))
-        spill->file = mkostemp(path, O_CLOEXEC);
-    if (spill->file < 0 || unlink(path))
+    spill->file = iso_own_unnamed(spill->options.folder, "isochron-spill", error);
+    if (spill->file < 0)
         spill_failed(spill, error, "cannot be made (--spill or TMPDIR names another folder)");
     else
         posix_fadvise(spill->file, 0, 0, POSIX_FADV_RANDOM);
-    iso_free(path);
     return error->status;
 }
 

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "base/fault.h"
+#include "base/paged.h"
 #include "store/store_private.h"
 
 /* Exit status of a child that could not write; below it, the errno is lost to the parent but stands
@@ -122,6 +123,22 @@ static _Noreturn void run_child(struct iso_store *store, int ended, iso_store_wa
     _exit(error.status == ISO_OK ? 0 : CHILD_FAILED);
 }
 
+static void look_at_child(struct iso_store *store, bool wait, struct iso_error *error)
+{
+    int how;
+    pid_t ended = waitpid(store->child, &how, wait ? 0 : WNOHANG);
+    if (!ended || (ended < 0 && errno == EINTR))
+        return;
+    store->child = 0;
+    store->progress =
+        ended > 0 && WIFEXITED(how) && WEXITSTATUS(how) == 0 ? ISO_STORE_WRITTEN : ISO_STORE_IDLE;
+    if (store->progress == ISO_STORE_IDLE)
+        iso_error_set(error, ISO_FAILED,
+                      "state %s: snapshot-%" PRIu64
+                      " could not be written; what was committed before is whole",
+                      store->path, store->pending);
+}
+
 enum iso_status iso_store_snapshot(struct iso_store *store, iso_store_walk walk, void *context,
                                    struct iso_error *error)
 {
@@ -142,27 +159,13 @@ enum iso_status iso_store_snapshot(struct iso_store *store, iso_store_walk walk,
         ISO_FAULT(iso_fault_point("after-fork"));
         if (store->child < 0)
             store_failed(store, "", "no process for a snapshot", error);
+        while (iso_columns_paged() && store->progress == ISO_STORE_WRITING)
+            look_at_child(store, true, error); /* it shares their pages */
     }
     close(ended);
     if (error->status == ISO_OK)
         store_validate(store);
     return error->status;
-}
-
-static void look_at_child(struct iso_store *store, bool wait, struct iso_error *error)
-{
-    int how;
-    pid_t ended = waitpid(store->child, &how, wait ? 0 : WNOHANG);
-    if (!ended || (ended < 0 && errno == EINTR))
-        return;
-    store->child = 0;
-    store->progress =
-        ended > 0 && WIFEXITED(how) && WEXITSTATUS(how) == 0 ? ISO_STORE_WRITTEN : ISO_STORE_IDLE;
-    if (store->progress == ISO_STORE_IDLE)
-        iso_error_set(error, ISO_FAILED,
-                      "state %s: snapshot-%" PRIu64
-                      " could not be written; what was committed before is whole",
-                      store->path, store->pending);
 }
 
 static void look_at_syncer(struct iso_store *store, bool wait, struct iso_error *error)

@@ -10,6 +10,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/paged.h"
 #include "cli/system.h"
 
 unsigned cli_processors(void)
@@ -53,9 +54,10 @@ uint64_t cli_memory_in_use(void)
     if (length <= 0)
         return 0;
     text[length] = 0;
-    return sscanf(text, "%llu %llu %llu", &size, &resident, &shared) == 3 && resident > shared
-               ? (resident - shared) * (uint64_t)sysconf(_SC_PAGESIZE)
-               : 0;
+    if (sscanf(text, "%llu %llu %llu", &size, &resident, &shared) != 3 || resident <= shared)
+        return 0;
+    uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE), paged = iso_columns_paged();
+    return (resident - shared) * page + (shared * page < paged ? shared * page : paged);
 }
 
 /* ---- the machine's memory ---- */

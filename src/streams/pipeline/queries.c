@@ -193,6 +193,7 @@ void pipeline_need_queries(struct iso_pipeline *pipeline)
     options.initial_is_known = !pipeline->join || iso_join_initial_is_known(pipeline->join);
     options.ranges = pipeline->queries.of_ranges;
     options.shards = pipeline->options.engine.shards;
+    options.spill = pipeline->options.engine.spill;
     options.on_finding = report_finding;
     if (pipeline->options.counts_scans) {
         pipeline->queries.scans = iso_allocate_zeroed(1, sizeof *pipeline->queries.scans);
