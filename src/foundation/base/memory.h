@@ -53,8 +53,8 @@ void iso_column_trim(void *column, size_t bytes, size_t used);
  * walking page tables. */
 void iso_column_huge(void *column, size_t bytes);
 
-/* Who has columns whose bytes are elsewhere (base/paged.h): each is asked first, and says whether the
- * column is one of them. */
+/* Who has columns whose bytes are elsewhere (base/paged.h) is asked first, and says whether one is
+ * of those. */
 struct iso_column_keeper {
     bool (*grow)(void **column, size_t old_bytes, size_t new_bytes);
     bool (*free)(void *column);
