@@ -294,7 +294,7 @@ static inline stamp version_commit_stamp(const struct engine *engine, uint32_t v
     return (stamp)(engine->serial ? position + 1 : 2 * position + 2);
 }
 
-/* versions of a key, of one chain */
+/* graph.c: of the versions of a key, of one chain */
 uint32_t span_first_after(const struct engine *engine, uint32_t span, uint32_t version);
 
 /* suggestion.c: true, with the evidence, if the order of the input explains the history. */
