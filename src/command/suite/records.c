@@ -511,7 +511,7 @@ static void tell_foreign(const struct suite_records *records, const struct iso_h
     if (digits && digits == tid.length)
         suite_snapshots_find(&records->snapshots, (uint32_t)xid, &messages->commit_answered[t],
                              &messages->commit_sent[t]);
-    else if (begins(&tid, "snapshot:"))
+    else if (begins(&tid, "snapshot:") || begins(&tid, "unknown:"))
         messages->commit_answered[t] = 1;
 }
 

@@ -34,19 +34,41 @@ void chronos_messages_add(struct chronos_index *index)
     }
 }
 
-bool chronos_messages_allow(const struct chronos_index *index, const struct chronos_look *look,
-                            uint32_t operation, uint32_t *expected, uint32_t *last)
+/* Of the key's versions it sees the one before `seen` at least, and none from `hidden` on. False:
+ * nobody knows when the messages went. */
+static bool find_bounds(const struct chronos_index *index, const struct chronos_look *look,
+                        uint32_t operation, uint32_t *seen, uint32_t *hidden)
 {
     const struct iso_history_messages *messages = index->check->history->messages;
-    uint32_t first = index->first[look->key], end = index->first[look->key + 1];
+    uint32_t end = index->first[look->key + 1], high = end;
     uint64_t sent = messages ? messages->sent[operation] : 0;
     if (!sent)
-        return true;
-    uint32_t seen = first, high = end, hidden = first;
-    ISO_BISECT(seen, high, middle, index->visible_by[middle] < sent);
+        return false;
+    *seen = *hidden = index->first[look->key];
+    ISO_BISECT(*seen, high, middle, index->visible_by[middle] < sent);
     high = end;
-    ISO_BISECT(hidden, high, middle, index->hidden_until[middle] <= messages->answered[operation]);
+    ISO_BISECT(*hidden, high, middle, index->hidden_until[middle] <= messages->answered[operation]);
+    return true;
+}
+
+enum chronos_sight chronos_messages_allow(const struct chronos_index *index,
+                                          const struct chronos_look *look, uint32_t operation,
+                                          uint32_t *expected, uint32_t *last, uint32_t *unclear)
+{
+    uint32_t first = index->first[look->key], seen, hidden;
+    if (!find_bounds(index, look, operation, &seen, &hidden) || hidden < seen)
+        return CHRONOS_SEEN;
     *expected = seen > first ? seen - 1 : ISO_NONE;
     *last = hidden > first ? hidden - 1 : ISO_NONE;
-    return hidden < seen || chronos_may_see(index, look, *expected, hidden);
+    return chronos_may_see(index, look, *expected, hidden, unclear);
+}
+
+bool chronos_messages_exclude(const struct chronos_index *index, const struct chronos_look *look,
+                              uint32_t operation, uint32_t version)
+{
+    uint32_t seen, hidden;
+    if (!find_bounds(index, look, operation, &seen, &hidden))
+        return false;
+    return version == ISO_NONE ? seen > index->first[look->key]
+                               : version + 1 < seen || version >= hidden;
 }

@@ -126,8 +126,13 @@ static uint64_t position_of(const struct chronos_index *index, uint32_t version)
 static void judge_messages(struct judging *judging, const struct chronos_extra *read,
                            const struct chronos_look *look)
 {
-    uint32_t least, most;
-    if (chronos_messages_allow(judging->index, look, read->operation, &least, &most))
+    uint32_t least, most, unclear;
+    enum chronos_sight sight =
+        chronos_messages_allow(judging->index, look, read->operation, &least, &most, &unclear);
+    if (sight == CHRONOS_UNCLEAR)
+        doubt_of(judging, read, look, commit_of(judging->index, unclear) + 1,
+                 commit_of(judging->index, most) + 1, unclear);
+    if (sight != CHRONOS_UNSEEN)
         return;
     uint64_t from = commit_of(judging->index, least), to = commit_of(judging->index, most);
     struct chronos_suspect suspect = suspect_of(judging, read, look, from + 1, to + 1, least);
@@ -159,8 +164,8 @@ static void judge_committed(struct judging *judging, const struct chronos_extra 
         uint32_t unclear = ISO_NONE;
         bool is_right = is_one ? chronos_right_at(judging->index, &look, low) : found != 0;
         if (!is_right || found != low)
-            unsure = chronos_first_unsure(judging->index, &look, low, is_right ? found - 1 : high,
-                                          &unclear);
+            unsure = chronos_first_unsure(judging->index, &look, reads[i].operation, low,
+                                          is_right ? found - 1 : high, &unclear);
         if (unsure)
             doubt_of(judging, &reads[i], &look, unsure, high, unclear);
         else if (!is_right)

@@ -313,35 +313,45 @@ static bool is_incomparable(const struct chronos_index *index, const struct chro
            (history->whole_rows && iso_rows_cannot_compare(atoms, value, atoms, look->value));
 }
 
+static bool is_unsure(const struct chronos_index *index, const struct chronos_look *look,
+                      uint32_t operation, uint32_t version)
+{
+    return is_incomparable(index, look, version) &&
+           !chronos_messages_exclude(index, look, operation, version);
+}
+
 uint64_t chronos_first_unsure(const struct chronos_index *index, const struct chronos_look *look,
-                              uint64_t low, uint64_t high, uint32_t *version)
+                              uint32_t operation, uint64_t low, uint64_t high, uint32_t *version)
 {
     if (iso_key_is_list(index->check->history, look->key))
         return 0;
     *version = chronos_newest_below(index, look->key, look->reader, low);
-    if (is_incomparable(index, look, *version))
+    if (is_unsure(index, look, operation, *version))
         return low;
     for (*version = chronos_position_of(index, look->key, low);
          *version < index->first[look->key + 1] && index->versions[*version].cts < high; ++*version)
         if (index->versions[*version].writer != look->reader &&
-            is_incomparable(index, look, *version))
+            is_unsure(index, look, operation, *version))
             return index->versions[*version].cts + 1;
     return 0;
 }
 
-bool chronos_may_see(const struct chronos_index *index, const struct chronos_look *look,
-                     uint32_t from, uint32_t end)
+enum chronos_sight chronos_may_see(const struct chronos_index *index,
+                                   const struct chronos_look *look, uint32_t from, uint32_t end,
+                                   uint32_t *unclear)
 {
     uint32_t next = from == ISO_NONE ? index->first[look->key] : from;
     if (iso_key_is_list(index->check->history, look->key) ||
-        (from == ISO_NONE && (look->value == chronos_initial_version(index, look->key) ||
-                              is_incomparable(index, look, ISO_NONE))) ||
+        (from == ISO_NONE && look->value == chronos_initial_version(index, look->key)) ||
         group_has(index, look, next, end))
-        return true;
-    for (uint32_t i = next; i < end; i++)
-        if (is_incomparable(index, look, i))
-            return true;
-    return false;
+        return CHRONOS_SEEN;
+    *unclear = from;
+    if (from == ISO_NONE && is_incomparable(index, look, ISO_NONE))
+        return CHRONOS_UNCLEAR;
+    for (*unclear = next; *unclear < end; ++*unclear)
+        if (is_incomparable(index, look, *unclear))
+            return CHRONOS_UNCLEAR;
+    return CHRONOS_UNSEEN;
 }
 
 bool chronos_list_is_tied(const struct chronos_index *index, uint32_t key)

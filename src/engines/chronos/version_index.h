@@ -64,10 +64,10 @@ uint64_t chronos_last_right(const struct chronos_index *index, const struct chro
                             uint64_t high);
 
 /* The first bound from `low` up to `high` at which nobody can say whether the read is right, since
- * a version cannot be compared with what was read: `*version`, or ISO_NONE, the initial one. 0:
- * none. */
+ * a version that the operation may have seen cannot be compared with what was read: `*version`, or
+ * ISO_NONE, the initial one. 0: none. */
 uint64_t chronos_first_unsure(const struct chronos_index *index, const struct chronos_look *look,
-                              uint64_t low, uint64_t high, uint32_t *version);
+                              uint32_t operation, uint64_t low, uint64_t high, uint32_t *version);
 
 /* The newest version below the bound that is not the reader's: its position in `versions`, or
  * ISO_NONE: the initial one. */
@@ -78,15 +78,22 @@ uint32_t chronos_newest_below(const struct chronos_index *index, uint32_t key, u
 uint32_t chronos_initial_version(const struct chronos_index *index, uint32_t key);
 
 /* Whether the read may be of the version `from` (ISO_NONE: the initial one), or of another one
- * before the position `end`; or nobody can say that it is not. */
-bool chronos_may_see(const struct chronos_index *index, const struct chronos_look *look,
-                     uint32_t from, uint32_t end);
+ * before the position `end`; CHRONOS_UNCLEAR: of none but maybe `*unclear`, which cannot be
+ * compared with what was read. */
+enum chronos_sight { CHRONOS_UNSEEN, CHRONOS_UNCLEAR, CHRONOS_SEEN };
+enum chronos_sight chronos_may_see(const struct chronos_index *index,
+                                   const struct chronos_look *look, uint32_t from, uint32_t end,
+                                   uint32_t *unclear);
 
 void chronos_messages_add(struct chronos_index *index);
-/* Whether what was read fits when messages went, as far as that is known; else the versions, or
- * ISO_NONE, the initial one, that it had to see at least and could see at most. */
-bool chronos_messages_allow(const struct chronos_index *index, const struct chronos_look *look,
-                            uint32_t operation, uint32_t *expected, uint32_t *last);
+/* Whether what was read fits when messages went, as far as that is known: from `*expected` on (or
+ * ISO_NONE, the initial version), which it had to see at least, up to `*last`. */
+enum chronos_sight chronos_messages_allow(const struct chronos_index *index,
+                                          const struct chronos_look *look, uint32_t operation,
+                                          uint32_t *expected, uint32_t *last, uint32_t *unclear);
+/* Whether it surely saw another one than this version. */
+bool chronos_messages_exclude(const struct chronos_index *index, const struct chronos_look *look,
+                              uint32_t operation, uint32_t version);
 
 /* Whether two writers of a list share a position, so that nobody knows in which order they
  * appended. */

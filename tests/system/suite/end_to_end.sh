@@ -11,7 +11,7 @@ while [ $# -gt 1 ]; do
     case $1 in --orders) orders=$2 ;; --seed) seed=$2 ;; esac
     shift 2
 done
-plan 25
+plan 26
 postgres_start || exit 4
 export TMPDIR=$work PSQLRC=/dev/null PGCONNECT_TIMEOUT=10
 psql -q "$url" -c "CREATE TABLE a (id int PRIMARY KEY, v int NOT NULL)" -c "INSERT INTO a SELECT g, 0 FROM generate_series(1, 20) g" \
@@ -145,6 +145,21 @@ done
 END
 "$isochron" run "$url" -- sh "$work/recreated.sh" {URL} >"$work/out" 2>"$work/err" && grep -q 'READ COMMITTED: \([1-9][0-9]\) of \1 reads judged, none wrong' "$work/err"
 result $? "tables that are made and dropped under one name are judged, each by itself" || said
+
+cat >"$work/renamed.sql" <<'END'
+CREATE TABLE renamed (id int PRIMARY KEY, v int);
+INSERT INTO renamed VALUES (1, 1), (2, 2);
+ALTER TABLE renamed RENAME TO anew;
+SELECT pg_sleep(0.3);
+SELECT v FROM anew WHERE id = 1;
+UPDATE anew SET v = 3 WHERE id = 1;
+SELECT pg_sleep(0.2);
+SELECT v FROM anew WHERE id = 1;
+DROP TABLE anew;
+END
+"$isochron" run "$url" -- psql -qX {URL} -f "$work/renamed.sql" >"$work/out" 2>"$work/err"
+[ $? = 3 ] && grep -q 'READ COMMITTED: 2 of 4 reads judged, none wrong; undecided: 2 (2 schema)' "$work/err"
+result $? "a row of a renamed table is judged again behind a write of it" || said
 
 cat >"$work/twice.sql" <<'END'
 BEGIN;
