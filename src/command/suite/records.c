@@ -297,6 +297,7 @@ static void take_members(struct suite_records *records, struct suite_tables *tab
 {
     struct iso_json *json = &records->json;
     struct iso_json_text member, text;
+    bool is_added = false; /* "writes" */
     while (iso_json_member(json, &member)) {
         const char *name = member.at - 1, *value = json->at;
         size_t before = put->used;
@@ -304,7 +305,7 @@ static void take_members(struct suite_records *records, struct suite_tables *tab
         if (iso_json_is(&member, "ops")) {
             if (!take_operations(records, tables, record->has_rolled_back, put) &&
                 !record->has_rolled_back)
-                iso_text_put(put, ",\"writes\":\"cdc\"");
+                iso_text_put(put, ",\"writes\":\"cdc\""), is_added = true;
             continue;
         }
         if (iso_json_is(&member, "tid") && iso_json_string(json, &text)) {
@@ -319,7 +320,8 @@ static void take_members(struct suite_records *records, struct suite_tables *tab
             record->answered = take_number(json);
         else
             iso_json_skip(json);
-        if (record->has_rolled_back && is_left_out(&member))
+        if ((record->has_rolled_back && is_left_out(&member)) ||
+            (is_added && iso_json_is(&member, "writes")))
             put->used = before;
         else
             iso_text_put_bytes(put, value, (size_t)(json->at - value));
