@@ -1,0 +1,77 @@
+#!/bin/bash
+# kill -9 of the run, of its command and of the server at random moments: no slot, process or folder of a server is left behind, and
+# the database has what the application was told that it has. TAP on stdout.
+#
+#   BUILD=build tests/system/suite/killed.sh [--rounds N] [--seed S]
+set -u
+here=$(cd "$(dirname "$0")" && pwd)
+isochron=$(realpath "${BUILD:-$here/../../../build}/isochron")
+rounds=6 seed=1
+while [ $# -gt 1 ]; do
+    case $1 in --rounds) rounds=$2 ;; --seed) seed=$2 ;; esac
+    shift 2
+done
+work=$(mktemp -d)
+chmod 755 "$work" # PostgreSQL's user must get in
+number=0
+. "$here/../../support/tap.sh"
+plan 3
+trap '"$here/../postgres/cluster.sh" stop "$work/cluster"; rm -rf "$work"' EXIT
+mkdir "$work/cluster"
+start_server() {
+    server=$("$here/../postgres/cluster.sh" start "$work/cluster") || exit 4
+    url=postgresql://postgres@127.0.0.1:$(sed 's/.*port=\([0-9]*\).*/\1/' <<<"$server")/postgres
+}
+start_server
+export TMPDIR=$work PSQLRC=/dev/null PGCONNECT_TIMEOUT=10
+RANDOM=$seed
+
+# writes down each number that was committed
+cat >"$work/application.sh" <<'SH'
+i=0
+while psql -qX "$1" -c "INSERT INTO kept VALUES ($i)" >/dev/null 2>&1; do echo $i >>"$2"; i=$((i + 1)); done
+SH
+ask() { psql -qAtX "$url" -c "$1"; }
+pick() { # RUN: whom to kill
+    case $((RANDOM % 3)) in
+    0) echo "$1" ;;
+    1) pgrep -P "$1" -f application.sh ;;
+    2) head -1 "$work/cluster/data/postmaster.pid" ;;
+    esac
+}
+kept_all() { # each that was told is there; of others only the last one may be
+    ask "SELECT id FROM kept ORDER BY id" >"$work/there"
+    sort -n "$work/told" | cmp -s - <(head -n "$(wc -l <"$work/told")" "$work/there") &&
+        [ $(($(wc -l <"$work/there") - $(wc -l <"$work/told"))) -le 1 ]
+}
+nothing_left() {
+    for ((i = 0; i < 100; i++)); do
+        [ "$(ask "SELECT count(*) FROM pg_replication_slots")" = 0 ] && ! pgrep -f "$work/application.sh" >/dev/null && return
+        sleep 0.1
+    done
+    return 1
+}
+
+lost=0 left=0 accused=0
+for ((round = 0; round < rounds; round++)); do
+    ask "DROP TABLE IF EXISTS kept" 2>/dev/null
+    ask "CREATE TABLE kept (id int PRIMARY KEY)"
+    : >"$work/told"
+    "$isochron" run "$url" -- sh "$work/application.sh" {URL} "$work/told" >"$work/out" 2>"$work/err" &
+    run=$!
+    for ((i = 0; i < 200; i++)); do [ -s "$work/told" ] && break || sleep 0.05; done
+    sleep "0.$((RANDOM % 900 + 100))"
+    victim=$(pick $run)
+    [ -n "$victim" ] && kill -9 "$victim"
+    wait $run 2>/dev/null
+    [ $? = 1 ] && accused=$((accused + 1))
+    psql -qAtX "$url" -c "SELECT 1" >/dev/null 2>&1 || { "$here/../postgres/cluster.sh" stop "$work/cluster" >/dev/null 2>&1 && start_server; }
+    nothing_left || left=$((left + 1))
+    kept_all || lost=$((lost + 1))
+done 2>/dev/null
+[ $lost = 0 ]
+result $? "what the application was told that it committed is there, in $rounds rounds from seed $seed"
+[ $left = 0 ]
+result $? "no slot and no process is left"
+[ $accused = 0 ]
+result $? "nobody is accused"
