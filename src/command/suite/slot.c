@@ -102,6 +102,8 @@ enum iso_status suite_slot_open(struct suite_slot *slot, const char *url, struct
 enum iso_status suite_slot_start(struct suite_slot *slot, struct iso_error *error)
 {
     char sql[120];
+    /* another database's rows may take longer to read; servers before 12 refuse it */
+    iso_database_execute(slot->connection, "SET wal_sender_timeout = 0");
     snprintf(sql, sizeof sql, "START_REPLICATION SLOT %s LOGICAL 0/0", slot->name);
     slot->streams = iso_database_stream(slot->connection, sql) == ISO_SQL_DONE;
     return slot->streams ? ISO_OK
