@@ -111,11 +111,6 @@ struct answer {
     bool references;
 };
 
-static void release_answer(struct answer *answer)
-{
-    ISO_FREE_ALL(answer->schema, answer->type, answer->message);
-}
-
 static void keep_string(struct iso_json *json, char **into)
 {
     struct iso_json_text text;
@@ -224,7 +219,7 @@ static enum iso_status judge_answer(struct iso_registry *registry, uint32_t id, 
     } else {
         take_schema(registry, id, &answer, schema, error);
     }
-    release_answer(&answer);
+    ISO_FREE_ALL(answer.schema, answer.type, answer.message);
     iso_json_release(&json);
     return error->status;
 }

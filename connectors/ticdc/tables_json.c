@@ -1,13 +1,6 @@
 /* Schemas of tables from JSON: what the simple protocol sends, and the files of storage sinks. */
 #include "connectors/ticdc/tables.h"
 
-/* A string that may be null or missing otherwise; what is no string is an error of the
- * scanner's. */
-static void read_text(struct iso_json *json, struct iso_json_text *text)
-{
-    ticdc_read_text(json, text);
-}
-
 static void read_elements(struct iso_json *json, struct iso_text *elements)
 {
     struct iso_json_text element;
@@ -28,9 +21,9 @@ static void read_data_type(struct iso_json *json, struct iso_json_text *type,
     iso_json_enter_object(json);
     while (json->code == ISO_JSON_FINE && iso_json_member(json, &name)) {
         if (ISO_PAYLOAD_IS(name, "mysqlType"))
-            read_text(json, type);
+            ticdc_read_text(json, type);
         else if (ISO_PAYLOAD_IS(name, "collate"))
-            read_text(json, collation);
+            ticdc_read_text(json, collation);
         else if (ISO_PAYLOAD_IS(name, "elements"))
             read_elements(json, elements);
         else if (ISO_PAYLOAD_IS(name, "zerofill") && iso_json_peek(json) == ISO_JSON_TRUE)
@@ -49,7 +42,7 @@ static void read_simple_column(struct iso_json *json, struct ticdc_table *table)
     iso_json_enter_object(json);
     while (json->code == ISO_JSON_FINE && iso_json_member(json, &name)) {
         if (ISO_PAYLOAD_IS(name, "name"))
-            read_text(json, &column);
+            ticdc_read_text(json, &column);
         else if (ISO_PAYLOAD_IS(name, "nullable"))
             iso_json_boolean(json, &nullable);
         else if (ISO_PAYLOAD_IS(name, "dataType"))
@@ -136,9 +129,9 @@ struct ticdc_table *ticdc_table_read_simple(struct iso_json *json)
     iso_json_enter_object(json);
     while (json->code == ISO_JSON_FINE && iso_json_member(json, &name)) {
         if (ISO_PAYLOAD_IS(name, "schema") || ISO_PAYLOAD_IS(name, "database"))
-            read_text(json, &database);
+            ticdc_read_text(json, &database);
         else if (ISO_PAYLOAD_IS(name, "table"))
-            read_text(json, &own);
+            ticdc_read_text(json, &own);
         else if (ISO_PAYLOAD_IS(name, "version"))
             ticdc_read_unsigned(json, &table->version);
         else if (ISO_PAYLOAD_IS(name, "tableID"))
@@ -161,13 +154,13 @@ static void read_storage_column(struct iso_json *json, struct ticdc_table *table
     iso_json_enter_object(json);
     while (json->code == ISO_JSON_FINE && iso_json_member(json, &name)) {
         if (ISO_PAYLOAD_IS(name, "ColumnName"))
-            read_text(json, &column);
+            ticdc_read_text(json, &column);
         else if (ISO_PAYLOAD_IS(name, "ColumnType"))
-            read_text(json, &type);
+            ticdc_read_text(json, &type);
         else if (ISO_PAYLOAD_IS(name, "ColumnIsPk"))
-            read_text(json, &key);
+            ticdc_read_text(json, &key);
         else if (ISO_PAYLOAD_IS(name, "ColumnNullable"))
-            read_text(json, &nullable);
+            ticdc_read_text(json, &nullable);
         else
             iso_json_skip(json);
     }
@@ -192,9 +185,9 @@ struct ticdc_table *ticdc_table_read_storage(struct iso_json *json)
     iso_json_enter_object(json);
     while (json->code == ISO_JSON_FINE && iso_json_member(json, &name)) {
         if (ISO_PAYLOAD_IS(name, "Schema"))
-            read_text(json, &database);
+            ticdc_read_text(json, &database);
         else if (ISO_PAYLOAD_IS(name, "Table"))
-            read_text(json, &own);
+            ticdc_read_text(json, &own);
         else if (ISO_PAYLOAD_IS(name, "TableVersion"))
             ticdc_read_unsigned(json, &table->version);
         else if (ISO_PAYLOAD_IS(name, "TableColumns"))

@@ -78,11 +78,6 @@ static bool integer(struct parser *parser, int64_t least, int64_t most, int64_t 
            fault(parser, "an integer in range");
 }
 
-static void add_header(struct iso_capture_line *parsed, struct iso_header header)
-{
-    ISO_PUSH(parsed->headers, parsed->header_count, parsed->header_capacity, header);
-}
-
 static bool headers(struct parser *parser, struct iso_capture_line *parsed)
 {
     struct iso_json *json = parser->json;
@@ -100,7 +95,7 @@ static bool headers(struct parser *parser, struct iso_capture_line *parsed)
             return fault(parser, "a header's value");
         if (!text_or_null(parser, &header.value))
             return false;
-        add_header(parsed, header);
+        ISO_PUSH(parsed->headers, parsed->header_count, parsed->header_capacity, header);
     }
     return json->code == ISO_JSON_FINE;
 }

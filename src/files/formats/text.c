@@ -270,11 +270,6 @@ struct groups {
     uint32_t count, *first, *run;
 };
 
-static void groups_release(struct groups *groups)
-{
-    ISO_FREE_ALL(groups->first, groups->run);
-}
-
 static void group(struct groups *groups, const struct iso_history *history)
 {
     uint32_t n = history->txns.count, *of = iso_numbers(n), count = 0;
@@ -402,7 +397,7 @@ static enum iso_status make_transactions(struct iso_history *history, struct iso
         iso_history_release(history);
         *history = grouped;
     }
-    groups_release(&groups);
+    ISO_FREE_ALL(groups.first, groups.run);
     return error->status;
 }
 

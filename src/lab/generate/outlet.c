@@ -12,15 +12,11 @@ void outlet_init(struct outlet *outlet, enum iso_generate_order order, iso_gener
     iso_history_init(&outlet->block);
 }
 
-static void transaction_free(struct transaction *transaction)
-{
-    ISO_FREE_ALL(transaction->operations, transaction->steps, transaction->elements, transaction);
-}
-
 void outlet_release(struct outlet *outlet)
 {
     for (uint32_t i = 0; i < outlet->spare_count; i++)
-        transaction_free(outlet->spare[i]);
+        ISO_FREE_ALL(outlet->spare[i]->operations, outlet->spare[i]->steps,
+                     outlet->spare[i]->elements, outlet->spare[i]);
     ISO_FREE_ALL(outlet->spare, outlet->waiting);
     iso_history_release(&outlet->block);
 }

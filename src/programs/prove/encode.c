@@ -26,11 +26,6 @@ static void put(struct prove_encoding *encoding, uint32_t term)
     ISO_APPEND(encoding->terms, term);
 }
 
-static void put_not(struct prove_encoding *encoding, uint32_t term)
-{
-    put(encoding, prove_not(terms_of(encoding), term));
-}
-
 /* The clause that is open holds, too, where these two are equal. */
 static void put_equality(struct prove_encoding *encoding, uint32_t a, uint32_t b)
 {
@@ -286,7 +281,7 @@ static void bind(struct prove_encoding *encoding, const struct finder *finder, u
         if (finder->last[u] == FALSE_TERM)
             continue;
         open_clause(encoding);
-        put_not(encoding, finder->last[u]);
+        put(encoding, prove_not(terms_of(encoding), finder->last[u]));
         put_equality(encoding, variable, system->transactions[u].values[slot]);
         close_clause(encoding);
     }

@@ -84,11 +84,6 @@ static void known_init(struct known *known, const struct engine *engine)
     }
 }
 
-static void known_release(struct known *known)
-{
-    ISO_FREE_ALL(known->first, known->after, known->degree, known->before, known->followed);
-}
-
 static bool may_go_on(const struct engine *engine, const uint32_t *tail, uint32_t t)
 {
     return tail[engine->chains.of[t]] == t && engine->chains.position[t] + 1 < LONGEST_CHAIN;
@@ -156,7 +151,7 @@ bool chains_build(struct engine *engine)
     engine->chains.of = iso_numbers(engine->transactions.count);
     engine->chains.position = iso_numbers(engine->transactions.count);
     bool fine = cover_with_chains(engine, &known);
-    known_release(&known);
+    ISO_FREE_ALL(known.first, known.after, known.degree, known.before, known.followed);
     if (!fine) { /* no order, no chains: versions still want some order */
         engine->chains.count = 1;
         for (uint32_t t = 0; t < engine->transactions.count; t++) {

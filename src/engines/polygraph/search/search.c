@@ -22,11 +22,6 @@
 
 enum { PATIENCE = 12, FIRST_JUMP = 4, LONGEST_JUMP = 1024 };
 
-static void add_option(struct search *search, uint32_t chain)
-{
-    ISO_PUSH(search->options, search->option_count, search->option_capacity, chain);
-}
-
 static double draw_noise(struct search *search)
 {
     search->retreat.random ^= search->retreat.random << 13;
@@ -52,7 +47,7 @@ static bool open_decision(struct search *search)
         uint32_t node = search_tip(search, chain);
         if (!search_is_ready(search, chain, node) || search_readiness(search, node) == BLOCKED)
             continue;
-        add_option(search, chain);
+        ISO_PUSH(search->options, search->option_count, search->option_capacity, chain);
         search->turn[chain] = turn_of(search, node);
         for (uint32_t i = search->option_count - 1;
              i > first && search->turn[chain] < search->turn[search->options[i - 1]]; i--) {
