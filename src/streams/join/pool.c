@@ -15,9 +15,9 @@
 #include "join/join_private.h"
 
 #ifdef ISO_VALIDATE
-enum { REBUILD_FROM = 1 << 6 }; /* so that small streams do it, too */
+enum { REBUILD_FROM = 1 << 4, GROWN = 2 }; /* so that small streams do it, too, and often */
 #else
-enum { REBUILD_FROM = 1 << 16 };
+enum { REBUILD_FROM = 1 << 16, GROWN = 4 };
 #endif
 
 /* ---- texts and keys ---- */
@@ -492,7 +492,8 @@ void join_rebuild_texts(struct iso_join *join)
 {
     struct iso_atoms kept;
     rebuild_kept(join);
-    if (join->texts.atoms.count < REBUILD_FROM || join->texts.atoms.count / 4 < join->texts.kept)
+    if (join->texts.atoms.count < REBUILD_FROM ||
+        join->texts.atoms.count / GROWN < join->texts.kept)
         return;
     iso_atoms_init(&kept);
     keep_transactions(join, &kept);
