@@ -41,6 +41,7 @@ void suite_changes_release(struct suite_changes *changes)
     suite_tables_release(&changes->tables);
     iso_text_release(&changes->line);
     iso_text_release(&changes->key);
+    iso_number_map_release(&changes->seen);
 }
 
 static enum iso_status put_line(struct suite_changes *changes, bool has_key,
@@ -191,6 +192,7 @@ static enum iso_status start_tables(struct suite_changes *changes, struct iso_er
 static enum iso_status begin(struct suite_changes *changes, uint32_t xid, struct iso_error *error)
 {
     changes->xid = xid;
+    iso_number_map_put(&changes->seen, xid, 0);
     changes->order = 0;
     changes->line.used = 0;
     iso_text_format(&changes->line, "B %" PRIu32 " %" PRIu64, xid, changes->place);
@@ -204,6 +206,15 @@ static enum iso_status commit(struct suite_changes *changes, struct iso_error *e
                     changes->place, changes->order, milliseconds());
     changes->previous = changes->place;
     return put_line(changes, false, error);
+}
+
+enum iso_status suite_changes_put_empty(struct suite_changes *changes, uint32_t xid,
+                                        struct iso_error *error)
+{
+    if (iso_number_map_get(&changes->seen, xid) != ISO_NUMBER_NONE)
+        return ISO_OK;
+    changes->place = changes->previous + 1;
+    return begin(changes, xid, error) == ISO_OK ? commit(changes, error) : error->status;
 }
 
 /* The table of a line, if it is judged; it may begin here. What made a table in the place of

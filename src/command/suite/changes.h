@@ -26,12 +26,17 @@ struct suite_changes {
     struct suite_capture *capture;
     struct suite_tables tables;
     struct iso_text line, key;
-    uint64_t previous, place; /* where the last transaction ended; of the line at hand */
-    uint32_t xid, order;      /* of the transaction at hand */
-    bool ended;               /* a logical message of "isochron run" came */
+    uint64_t previous, place;   /* where the last transaction ended; of the line at hand */
+    uint32_t xid, order;        /* of the transaction at hand */
+    struct iso_number_map seen; /* xids */
+    bool ended;                 /* a logical message of "isochron run" came */
 };
 
 void suite_changes_release(struct suite_changes *changes);
+
+/* Behind all changes: a transaction that committed without any, if it is none of those. */
+enum iso_status suite_changes_put_empty(struct suite_changes *changes, uint32_t xid,
+                                        struct iso_error *error);
 
 /* All rows of a table as they were at the start. */
 enum iso_status suite_changes_put_initial(struct suite_changes *changes,

@@ -20,7 +20,7 @@ void suite_records_release(struct suite_records *records)
     iso_number_map_release(&records->by_text);
     iso_number_map_release(&records->by_tid);
     suite_snapshots_release(&records->snapshots);
-    ISO_FREE_ALL(records->list, records->reads, records->statements);
+    ISO_FREE_ALL(records->list, records->reads, records->statements, records->xids);
 }
 
 /* ---- a line ---- */
@@ -292,6 +292,23 @@ static uint64_t put_id(struct suite_records *records, const struct iso_json_text
     return iso_hash_text(records->name.bytes, records->name.used);
 }
 
+static bool ends_with(const char *line, size_t length, const char *end)
+{
+    size_t size = strlen(end);
+    return length >= size && !memcmp(line + length - size, end, size);
+}
+
+static void note_xid(struct suite_records *records, const struct iso_json_text *text)
+{
+    char digits[24] = "";
+    if (text->length < sizeof digits &&
+        ends_with(records->line, records->length, ",\"status\":\"committed\"}")) {
+        memcpy(digits, text->at, text->length);
+        ISO_PUSH(records->xids, records->xid_count, records->xid_capacity,
+                 (uint32_t)strtoull(digits, NULL, 10));
+    }
+}
+
 static void take_members(struct suite_records *records, struct suite_tables *tables,
                          struct suite_record *record, uint64_t *tid, struct iso_text *put)
 {
@@ -312,7 +329,9 @@ static void take_members(struct suite_records *records, struct suite_tables *tab
             *tid = put_id(records, &text, put);
             continue;
         }
-        if (iso_json_is(&member, "level"))
+        if (iso_json_is(&member, "xid") && iso_json_string(json, &text))
+            note_xid(records, &text);
+        else if (iso_json_is(&member, "level"))
             take_level(json, record);
         else if (iso_json_is(&member, "sent"))
             record->sent = take_number(json);
@@ -326,12 +345,6 @@ static void take_members(struct suite_records *records, struct suite_tables *tab
         else
             iso_text_put_bytes(put, value, (size_t)(json->at - value));
     }
-}
-
-static bool ends_with(const char *line, size_t length, const char *end)
-{
-    size_t size = strlen(end);
-    return length >= size && !memcmp(line + length - size, end, size);
 }
 
 void suite_records_take(struct suite_records *records, struct suite_tables *tables,

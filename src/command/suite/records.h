@@ -53,6 +53,8 @@ struct suite_statement {
 struct suite_records {
     struct iso_json json;
     struct iso_number_map by_tid; /* hashes */
+    uint32_t *xids;               /* of those that committed */
+    uint32_t xid_count, xid_capacity;
     uint32_t count, capacity, read_count, read_capacity, statement_count, statement_capacity;
     struct suite_record *list;
     struct suite_read *reads;

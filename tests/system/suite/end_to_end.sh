@@ -114,6 +114,9 @@ SELECT v FROM a WHERE id = 1;
 ROLLBACK TO s;
 SELECT v FROM a WHERE id = 2;
 ROLLBACK;
+BEGIN;
+SELECT txid_current();
+COMMIT;
 END
 "$isochron" run "$url" -- psql -qX {URL} -c "SELECT count(*) FROM pg_class" -f "$work/back.sql" >"$work/out" 2>"$work/err" &&
     grep -q 'READ COMMITTED: 6 of 6 reads judged, none wrong' "$work/err" && grep -q 'holds: \([5-9]\) of \1 statements' "$work/err"
