@@ -15,6 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "aion/aion.h"
 #include "base/memory.h"
@@ -181,6 +182,17 @@ static uint64_t bytes_beside(void *context)
     return iso_rowsets_shards_bytes(((struct run *)context)->rowsets);
 }
 
+static uint64_t memory_in_use(void)
+{
+    unsigned long long pages = 0;
+    FILE *file = fopen("/proc/self/statm", "re");
+    if (file && fscanf(file, "%*u %llu", &pages) != 1)
+        pages = 0;
+    if (file)
+        fclose(file);
+    return pages * (uint64_t)sysconf(_SC_PAGESIZE);
+}
+
 static void on_floor(void *context, uint64_t floor)
 {
     if (floor > 1)
@@ -219,6 +231,7 @@ static void open_engines(struct run *run, const char *folder)
     options.spill = folder;
     options.host.on_taken = on_taken;
     options.host.bytes_beside = bytes_beside;
+    options.host.memory_in_use = memory_in_use;
     options.host.on_floor = on_floor;
     options.host.emit = on_event;
     options.host.context = run;

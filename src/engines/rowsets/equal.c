@@ -157,7 +157,7 @@ uint32_t rowsets_index(struct iso_rowsets *engine, uint32_t number, uint32_t col
     *index = (struct rowsets_index){.of = {.column = column, .type = type}, .unindexed = ISO_NONE};
     for (uint32_t i = 0; i < ISO_SCALAR_CLASSES; i++)
         index->classes[i] = ISO_NONE;
-    for (uint32_t c = 0; c < table->chunk_count; c++)
+    for (uint32_t c = 0; c < table->chunk_count; c++, rowsets_pass(c * ROWSETS_CHUNK))
         for (uint32_t i = 0; i < table->chunks[c].count; i++)
             add_row(engine, index, table->chunks[c].rows[i]);
     return table->index_count - 1;

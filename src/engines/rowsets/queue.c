@@ -86,7 +86,7 @@ static void hold(struct iso_rowsets *engine, struct rowsets_query *query)
 /* Judges it, and keeps it if it has to wait on. */
 static void finalize(struct iso_rowsets *engine, struct rowsets_query *query, bool is_last)
 {
-    enum { MANY = 32 };
+    enum { MANY = 16 };
     if (!(query->turn.number % MANY))
         iso_columns_refit();
     query->watched = rowsets_judge(engine, query, is_last ? ROWSETS_LAST : ROWSETS_FINAL);

@@ -373,14 +373,13 @@ uint64_t iso_rowsets_shards_bytes(struct iso_rowsets_shards *shards)
     return needed(shards);
 }
 
-/* Pages have what `most` leaves, but for a part that they have in any case. */
+/* Pages have what `most` leaves, and half of it at least. */
 static void page(struct iso_rowsets_shards *shards, uint64_t most)
 {
-    enum { LEAST = 8 };
     for (uint32_t s = 0; s < shards->count; s++)
         rowsets_page(shards->list[s].engine);
-    uint64_t bytes = needed(shards), least = most / LEAST;
-    iso_columns_fit(bytes + least < most ? most - bytes : least);
+    uint64_t bytes = needed(shards);
+    iso_columns_fit(bytes < most / 2 ? most - bytes : most / 2);
 }
 
 /* The largest table of all goes first. */

@@ -43,6 +43,7 @@ static char *map_file(int file, size_t bytes)
     if (at == MAP_FAILED)
         return NULL;
     madvise(at, bytes, MADV_RANDOM);
+    madvise(at, bytes, MADV_NOHUGEPAGE); /* one element would bring 2 MiB with it */
     madvise(at, bytes, MADV_DONTDUMP);
     return at;
 }
