@@ -32,14 +32,19 @@ static uint32_t shape_of(struct iso_json_text text)
     return hash;
 }
 
+/* False: it is another one's, or empty. */
 static bool restate(struct iso_rowsets *engine, struct rowsets_condition *kept,
                     struct iso_json_text text)
 {
     char buffer[ISO_ATOM_TEXT_MAX];
-    if (kept->text == ISO_ABSENT || kept->is_wrong ||
-        !iso_condition_restate(&kept->condition, rowsets_text(&engine->atoms, kept->text, buffer),
-                               text))
+    if (kept->text == ISO_ABSENT || kept->is_wrong || kept->condition.is_fixed)
         return false;
+    bool fine = iso_condition_restate(&kept->condition,
+                                      rowsets_text(&engine->atoms, kept->text, buffer), text);
+    if (!fine) {
+        empty(kept);
+        return false;
+    }
     iso_free(kept->types);
     kept->types = NULL;
     return true;
