@@ -60,7 +60,7 @@ def masked(text):
     text = re.sub(r"^[ \t]*#(?:[^\n]*\\\n)*[^\n]*", blank, text, flags=re.M)
     text = re.sub(r"__attribute__\(\(.*?\)\)", blank, text)
     text = re.sub(r"\benum \w*\s*\{[^}]*\}", blank, text)
-    text = re.sub(r"^ +char \w+\[\d+\][^;\n]*;", blank, text, flags=re.M)
+    text = re.sub(r"^ +char \w+\[\w+\][^;\n]*;", blank, text, flags=re.M)
     # Of what is compared only the sign matters; what is fetched into the cache, or expected of a branch, is only sooner there.
     text = re.sub(r"\? -1 : 1\b|^ +\w*fetch\w*\([^;{]*;", blank, text, flags=re.M)
     text = re.sub(r"(__builtin_expect\([^;{]*?), [01]\)", lambda match: match.group(1) + "    ", text)
