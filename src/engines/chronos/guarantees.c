@@ -63,7 +63,8 @@ struct knowing {
     uint32_t *first_source; /* by transaction */
     struct source *sources;
     uint32_t source_count, source_capacity;
-    uint32_t *by_run; /* cc and psi: positions of versions, of each key by run and number */
+    uint32_t *by_run; /* cc and psi: positions of versions, of each key by run */
+    uint32_t *least;  /* beside them: the least number from there on in the run */
     /* mr: (run, writer) that a transaction of the run read, by certainty */
     struct iso_number_map seen[2];
     uint64_t *seen_upto[2]; /* mr: the newest cts among them, by run */
@@ -378,7 +379,7 @@ static uint32_t search_runs(const struct knowing *knowing, const struct asked *a
         uint32_t run = knowing->run[versions[knowing->by_run[i]].writer], low = i, high = end;
         ISO_BISECT(low, high, middle,
                    knowing->run[versions[knowing->by_run[middle]].writer] == run &&
-                       knowing->number[versions[knowing->by_run[middle]].writer] <= upto[run]);
+                       knowing->least[middle] <= upto[run]);
         if (low > i && (newest == ISO_NONE || knowing->by_run[low - 1] > newest))
             newest = knowing->by_run[low - 1];
         high = end;
@@ -498,14 +499,21 @@ static void sort_by_run(struct knowing *knowing)
         iso_allocate(((size_t)index->first[knowing->history->keys.count] + 1) * sizeof *keys);
     uint32_t count = index->first[knowing->history->keys.count];
     knowing->by_run = iso_allocate(((size_t)count + 1) * sizeof *knowing->by_run);
-    /* Within a run versions have the order of their numbers. */
+    knowing->least = iso_allocate(((size_t)count + 1) * sizeof *knowing->least);
+    /* Within a run versions have the order of their numbers, but for those of one cts. */
     for (uint32_t key = 0; key < knowing->history->keys.count; key++) {
         uint32_t first = index->first[key], end = index->first[key + 1];
         for (uint32_t i = first; i < end; i++)
             keys[i - first] = (uint64_t)knowing->run[index->versions[i].writer] << 32 | i;
         chronos_sort_numbers(keys, end - first);
-        for (uint32_t i = first; i < end; i++)
+        for (uint32_t i = end, run = ISO_NONE; i-- > first;) {
+            uint32_t writer = index->versions[(uint32_t)keys[i - first]].writer,
+                     number = knowing->number[writer];
+            bool is_last = knowing->run[writer] != run || knowing->least[i + 1] > number;
             knowing->by_run[i] = (uint32_t)keys[i - first];
+            knowing->least[i] = is_last ? number : knowing->least[i + 1];
+            run = knowing->run[writer];
+        }
     }
     iso_free(keys);
 }
@@ -557,6 +565,6 @@ void chronos_judge_guarantees(struct chronos_shard *shard)
         iso_free(knowing.seen_upto[by_guess]);
     }
     ISO_FREE_ALL(knowing.run, knowing.number, knowing.limit, knowing.first_source, knowing.last,
-                 knowing.order, knowing.rows, knowing.by_run);
+                 knowing.order, knowing.rows, knowing.by_run, knowing.least);
     ISO_FREE_COLUMN(knowing.sources, knowing.source_capacity);
 }
