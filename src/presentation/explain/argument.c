@@ -375,10 +375,10 @@ void iso_argument_put_statements(const struct iso_argument *argument, uint32_t i
                                  const char *before, struct iso_text *text)
 {
     const struct iso_claim *claim = argument->claim;
-    const struct iso_claim_edge *edges = argument->facts->claims->edges + claim->first_edge;
+    const struct iso_claim_edge *edges = argument->facts->claims->edges;
     put_statement(argument, index, claim->key, before, text);
     for (uint32_t i = 0; i < claim->edge_count; i++)
-        put_statement(argument, index, edges[i].key, before, text);
+        put_statement(argument, index, edges[claim->first_edge + i].key, before, text);
 }
 
 static void argue_statements(struct iso_argument *argument)
