@@ -286,9 +286,9 @@ enum pipeline_doubt pipeline_doubt_of(const struct iso_pipeline *pipeline,
         return PIPELINE_LOST;
     if (pipeline->doubts.late && may_be_explained(pipeline, event, &provenance, true))
         return PIPELINE_LATE;
-    /* Records that arrive below the floor are not taken, so their writes are missing. */
-    if (iso_aion_closed_early(pipeline->engine) &&
-        (event->state != ISO_AION_FINAL || provenance.anywhere))
+    /* Records that arrive below the floor are not taken, so that their writes are missing: another
+     * one of the value that was read, too, as rows that come and go have it. */
+    if (iso_aion_closed_early(pipeline->engine))
         return PIPELINE_MEMORY;
     if (event->assumed)
         return PIPELINE_BEFORE_START;

@@ -120,13 +120,31 @@ done
 [ "${records:-0}" -gt 0 ]
 result $? "what a bound did is done again where it is no more"
 # The same violations; where the bound was too small for it, not who wrote what was read. Where so much came without a watermark that some of
-# it was closed early, no other ones that are certain.
+# it was closed early, no other ones that are certain, and maybe none.
 ids() { grep -v '"doubtful":"memory"' "$1" | grep -o '^{"id":"[0-9a-f]*"' | sort; }
 if grep -q '"doubtful":"memory"' "$work/lines"; then
-    [ -z "$(comm -13 <(ids "$work/expected") <(ids "$work/lines"))" ]
+    [[ $status = [13] && -z $(comm -13 <(ids "$work/expected") <(ids "$work/lines")) ]]
 else
-    cmp -s <(ids "$work/expected") <(ids "$work/lines")
-fi && [ $status = 1 ] && [ ! -s "$work/said" ]
+    [ $status = 1 ] && cmp -s <(ids "$work/expected") <(ids "$work/lines")
+fi && [ ! -s "$work/said" ]
 result $? "and a run without a bound says nothing of one" || sed "s/^/# $status /" "$work/said"
 rm -rf "$work/state" "$work/lines"
+
+# Rows that come and go have values that repeat: a write of one that is not taken may be what was read.
+unset ISOCHRON_SPILL_ALL
+stop_broker
+rm "$work/hold" "$work/address"
+start_broker rows:3
+"$isochron" gen --txns 20000 --ops 4 --tables 8 --keys 70000 --watermarks 40 --delay 20 --deviation 10 -X batch.num.messages=40 --to kafka:rows \
+    -X bootstrap.servers="$address" --quiet
+short=("$isochron" watch --source history:rows --until-eof --quiet --final-only --finality-timeout 0 -X bootstrap.servers="$address" --memory 64M)
+accused=0 doubtful=0
+for ((try = 0; try < 4; try++)); do
+    rm -rf "$work/state"
+    "${short[@]}" --state "$work/state" >"$work/lines" 2>"$work/said"
+    [ $? = 3 ] || accused=1
+    grep -q '"doubtful":"memory"' "$work/lines" && doubtful=1
+done
+[ $accused = 0 ] && [ $doubtful = 1 ]
+result $? "where memory was short nobody is accused by what was not taken" || tail -3 "$work/said" | sed 's/^/# /'
 plan "$number"
