@@ -161,7 +161,7 @@ uint64_t iso_columns_paged(void)
     return total;
 }
 
-uint64_t iso_columns_mapped(void)
+struct iso_resident iso_resident(void)
 {
     char text[128];
     unsigned long long size, resident, shared;
@@ -170,9 +170,10 @@ uint64_t iso_columns_mapped(void)
     if (file >= 0)
         close(file);
     text[length > 0 ? length : 0] = 0;
-    return sscanf(text, "%llu %llu %llu", &size, &resident, &shared) == 3
-               ? shared * (uint64_t)sysconf(_SC_PAGESIZE)
-               : 0;
+    if (sscanf(text, "%llu %llu %llu", &size, &resident, &shared) != 3 || resident < shared)
+        return (struct iso_resident){0};
+    uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
+    return (struct iso_resident){(resident - shared) * page, shared * page};
 }
 
 /* The next step of pages, or what is left of its column. */
@@ -195,11 +196,11 @@ void iso_columns_fit(uint64_t most)
 {
     enum { SLACK = 16 };
     limit = most;
-    if (!total || iso_columns_mapped() <= most)
+    if (!total || iso_resident().files <= most)
         return;
     pthread_mutex_lock(&lock);
     uint64_t steps = total / STEP + 2 * all.count + 1;
-    while (steps-- && iso_columns_mapped() > most - most / SLACK)
+    while (steps-- && iso_resident().files > most - most / SLACK)
         let_go();
     pthread_mutex_unlock(&lock);
 }

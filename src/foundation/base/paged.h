@@ -31,8 +31,12 @@ bool iso_column_page(void **column, size_t bytes, size_t least, const char *fold
 /* Bytes of all paged columns. */
 uint64_t iso_columns_paged(void);
 
-/* Bytes of files that are in this process's memory: those of its program, and of paged columns. */
-uint64_t iso_columns_mapped(void);
+/* Bytes in this process's memory: of its own, and of files (its program, paged columns); 0: the
+ * system does not say. */
+struct iso_resident {
+    uint64_t own, files;
+};
+struct iso_resident iso_resident(void);
 
 /* Lets go of pages until at most `most` bytes of files are in this process's memory. */
 void iso_columns_fit(uint64_t most);

@@ -44,20 +44,9 @@ const char *cli_temporary_folder(void)
 
 uint64_t cli_memory_in_use(void)
 {
-    static const char path[] = "/proc/self/statm";
-    char text[128];
-    unsigned long long size, resident, shared;
-    int file = open(path, O_RDONLY | O_CLOEXEC);
-    ssize_t length = file < 0 ? -1 : read(file, text, sizeof text - 1);
-    if (file >= 0)
-        close(file);
-    if (length <= 0)
-        return 0;
-    text[length] = 0;
-    if (sscanf(text, "%llu %llu %llu", &size, &resident, &shared) != 3 || resident <= shared)
-        return 0;
-    uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE), paged = iso_columns_paged();
-    return (resident - shared) * page + (shared * page < paged ? shared * page : paged);
+    struct iso_resident resident = iso_resident();
+    uint64_t paged = iso_columns_paged();
+    return resident.own + (resident.files < paged ? resident.files : paged);
 }
 
 /* ---- the machine's memory ---- */

@@ -5,24 +5,14 @@
 #   BUILD=build tests/system/suite/killed.sh [--rounds N] [--seed S]
 set -u
 here=$(cd "$(dirname "$0")" && pwd)
-isochron=$(realpath "${BUILD:-$here/../../../build}/isochron")
 rounds=6 seed=1
 while [ $# -gt 1 ]; do
     case $1 in --rounds) rounds=$2 ;; --seed) seed=$2 ;; esac
     shift 2
 done
-work=$(mktemp -d)
-chmod 755 "$work" # PostgreSQL's user must get in
-number=0
-. "$here/../../support/tap.sh"
+. "$here/../../support/servers.sh"
 plan 3
-trap '"$here/../postgres/cluster.sh" stop "$work/cluster"; rm -rf "$work"' EXIT
-mkdir "$work/cluster"
-start_server() {
-    server=$("$here/../postgres/cluster.sh" start "$work/cluster") || exit 4
-    url=postgresql://postgres@127.0.0.1:$(sed 's/.*port=\([0-9]*\).*/\1/' <<<"$server")/postgres
-}
-start_server
+postgres_start || exit 4
 export TMPDIR=$work PSQLRC=/dev/null PGCONNECT_TIMEOUT=10
 RANDOM=$seed
 
@@ -36,7 +26,7 @@ pick() { # RUN: whom to kill
     case $((RANDOM % 3)) in
     0) echo "$1" ;;
     1) pgrep -P "$1" -f application.sh ;;
-    2) head -1 "$work/cluster/data/postmaster.pid" ;;
+    2) head -1 "$work/postgres/data/postmaster.pid" ;;
     esac
 }
 kept_all() { # each that was told is there; of others only the last one may be
@@ -65,7 +55,7 @@ for ((round = 0; round < rounds; round++)); do
     [ -n "$victim" ] && kill -9 "$victim"
     wait $run 2>/dev/null
     [ $? = 1 ] && accused=$((accused + 1))
-    psql -qAtX "$url" -c "SELECT 1" >/dev/null 2>&1 || { "$here/../postgres/cluster.sh" stop "$work/cluster" >/dev/null 2>&1 && start_server; }
+    psql -qAtX "$url" -c "SELECT 1" >/dev/null 2>&1 || { "$here/../postgres/cluster.sh" stop "$work/postgres" >/dev/null 2>&1 && postgres_start || exit 4; }
     nothing_left || left=$((left + 1))
     kept_all || lost=$((lost + 1))
 done 2>/dev/null

@@ -5,17 +5,10 @@
 #   BUILD=build PYTHON=/usr/bin/python3 tests/system/suite/planted.sh
 set -u
 here=$(cd "$(dirname "$0")" && pwd)
-isochron=$(realpath "${BUILD:-$here/../../../build}/isochron")
 python=${PYTHON:-/usr/bin/python3}
-work=$(mktemp -d)
-chmod 755 "$work" # PostgreSQL's user must get in
-number=0
-. "$here/../../support/tap.sh"
+. "$here/../../support/servers.sh"
 plan 4
-trap '"$here/../postgres/cluster.sh" stop "$work/cluster"; rm -rf "$work"' EXIT
-mkdir "$work/cluster"
-server=$("$here/../postgres/cluster.sh" start "$work/cluster") || exit 4
-url=postgresql://postgres@127.0.0.1:$(sed 's/.*port=\([0-9]*\).*/\1/' <<<"$server")/postgres
+postgres_start || exit 4
 export TMPDIR=$work PYTHONPATH=$here/../../../deploy/pytest PYTHONDONTWRITEBYTECODE=1
 said() { cat "$work/err" "$work/out" | grep -v '^$' | tail -12 | sed 's/^/# /'; }
 judge() { # LEVEL TEST: a test beside other work may leave something undecided, and is run again
