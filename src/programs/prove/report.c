@@ -1,5 +1,7 @@
 #include "prove/report.h"
 
+#include <string.h>
+
 void iso_prove_put_scope(const struct iso_prove_program *program, struct iso_text *text)
 {
     uint32_t count = program->instances.count;
@@ -44,20 +46,50 @@ static void put_inputs(const struct iso_prove_execution *execution, struct iso_t
         iso_text_put(text, "\n");
 }
 
+/* A row of SQL, if it is there: "room 1: id 1, seats 10". The columns behind "exists" are its values,
+ * then which of them are NULL; a value that is NULL is 0. */
+static bool put_row(const struct iso_prove_table *table, uint32_t row, const int64_t *values,
+                    const char *before, struct iso_text *text)
+{
+    const char *comma = ":";
+    if (!values[0])
+        return false;
+    iso_text_format(text, "%s%s", before, table->row_names[row]);
+    for (uint32_t i = 1; i < table->columns; i++) {
+        bool flag = strstr(table->column_names[i], " is null") != NULL;
+        if (flag && !values[i])
+            continue;
+        iso_text_format(text, "%s %s", comma, table->column_names[i]);
+        if (!flag)
+            iso_text_format(text, " %lld", (long long)values[i]);
+        comma = ",";
+    }
+    return true;
+}
+
+static bool put_cell(const struct iso_prove_program *program, uint32_t cell, const int64_t *values,
+                     bool any, struct iso_text *text)
+{
+    const struct iso_prove_table *table = iso_prove_table_of(program, cell);
+    uint32_t row = cell - table->first_cell;
+    if (table->row_names[row])
+        return put_row(table, row, values, any ? "; " : "", text);
+    for (uint32_t i = 0; i < table->columns; i++) {
+        iso_text_put(text, any || i ? ", " : "");
+        iso_prove_put_column(program, text, cell, i);
+        iso_text_format(text, " = %lld", (long long)values[i]);
+    }
+    return true;
+}
+
 static void put_state(const struct iso_prove_execution *execution, const int64_t *values,
                       struct iso_text *text)
 {
     const struct iso_prove_program *program = execution->program;
     bool any = false;
-    for (uint32_t cell = 0; cell < program->cells; cell++) {
-        const struct iso_prove_table *table = iso_prove_table_of(program, cell);
-        for (uint32_t i = 0; i < table->columns && !table->hidden; i++) {
-            iso_text_put(text, any ? ", " : "");
-            iso_prove_put_column(program, text, cell, i);
-            iso_text_format(text, " = %lld", (long long)values[execution->slot[cell] + i]);
-            any = true;
-        }
-    }
+    for (uint32_t cell = 0; cell < program->cells; cell++)
+        if (!iso_prove_table_of(program, cell)->hidden)
+            any |= put_cell(program, cell, &values[execution->slot[cell]], any, text);
 }
 
 /* Each once. */
@@ -145,10 +177,10 @@ void iso_prove_put_moment(const struct iso_prove_execution *execution, struct is
         uint32_t at = execution->order[i];
         if (!execution->moment[at] || execution->aborted[at])
             continue;
-        iso_text_format(text, "%sT%u", any ? ", " : "who sees ", at + 1);
+        iso_text_format(text, "%sT%u", any ? ", " : "a transaction that sees ", at + 1);
         any = true;
     }
-    iso_text_put(text, any ? " finds" : "who sees nobody finds");
+    iso_text_put(text, any ? " would find" : "a transaction that sees nobody would find");
 }
 
 void iso_prove_put_rule(const struct iso_prove_execution *execution, struct iso_text *text)
@@ -175,7 +207,7 @@ static void put_violation(const struct iso_prove_execution *execution, struct is
     put_schedule(execution, text);
     iso_text_put(text, "    ");
     iso_prove_put_moment(execution, text);
-    iso_text_put(text, " ");
+    iso_text_put(text, ": ");
     put_state(execution, execution->found, text);
     iso_text_put(text, "\n");
 }

@@ -432,7 +432,7 @@ void aion_take(struct iso_aion *engine, struct aion_key_cache *cache,
                                  .plain = accepted->plain};
     taking.flags |= taking.times.point ? ISO_POINT : 0;
     ISO_LOG(aion, &history->atoms, history->txns.tid[t], "cut into parts for the shards%s",
-            engine->group.waits ? ", which wait for others that it overtook" : "");
+            engine->group.waits ? ", held back until earlier ones arrive" : "");
     taking.what = aion_holds(engine) ? AION_TAKE_WRITES : AION_TAKE_ALL;
     if (state == ISO_COMMITTED)
         judge_alone(&taking, accepted);
