@@ -23,19 +23,18 @@ static bool has_snapshot(const struct iso_history *history, uint32_t t)
 }
 
 /* Whether all changes came that it may have seen. */
-static bool is_covered(const struct suite_base *base, const struct suite_record *record)
+static bool is_covered(const struct levels *levels, const struct suite_record *record)
 {
-    uint64_t end = suite_records_end(&base->records, record);
-    return !base->failure || (end && end + unwritten < base->covered);
+    uint64_t end = suite_told_end(&levels->told, record);
+    return !levels->facts->failure || (end && end + unwritten < levels->facts->covered);
 }
 
 /* The level at which it is judged; above SUITE_LEVELS: at none. */
 static unsigned place_of(const struct levels *levels, const struct iso_history *history, uint32_t t,
                          const struct suite_record **record)
 {
-    *record = suite_records_find(&levels->base->records, history, t);
-    if (!*record || iso_status_of(history, t) != ISO_COMMITTED ||
-        !is_covered(levels->base, *record))
+    *record = suite_told_find(&levels->told, history, t);
+    if (!*record || iso_status_of(history, t) != ISO_COMMITTED || !is_covered(levels, *record))
         return PLACE_NONE;
     if (!(*record)->is_known)
         return has_snapshot(history, t) ? SUITE_REPEATABLE_READ : SUITE_READ_COMMITTED;
@@ -94,7 +93,7 @@ static void say(const struct levels *levels, const struct part *part)
     uint64_t violations = iso_judgement_violations(&part->judgement),
              unjudged = verdict->reads_unjudged + part->unplaced;
     struct iso_text text = {0};
-    iso_text_format(&text, "%s, %s: %" PRIu64 " of %" PRIu64 " reads judged, ", levels->base->name,
+    iso_text_format(&text, "%s, %s: %" PRIu64 " of %" PRIu64 " reads judged, ", levels->facts->name,
                     part->name, verdict->reads_judged, verdict->reads_judged + unjudged);
     if (violations)
         iso_text_format(&text, "%" PRIu64 " wrong", violations);
@@ -164,7 +163,7 @@ static void explain(struct app *app, struct levels *levels, struct iso_history *
 
 static void show(struct app *app, struct levels *levels, struct part *part)
 {
-    const struct iso_history_told told = {&levels->base->records, suite_records_put_statements};
+    const struct iso_history_told told = {&levels->told, suite_told_put_statements};
     const struct iso_judgement *judgement = &part->judgement;
     struct iso_polygraph_report report = {.history = part->kept.history,
                                           .result = &judgement->result,
@@ -223,7 +222,7 @@ static enum iso_status judge_level(struct app *app, struct levels *levels,
     if (finished && level != SUITE_READ_COMMITTED && lacks_times(part.kept.history))
         part.unplaced += count_all_reads(part.kept.history);
     else if (finished) {
-        suite_records_tell(&levels->base->records, part.kept.history, &part.messages);
+        suite_told_tell(&levels->told, part.kept.history, &part.messages);
         iso_judge(part.kept.history, &part.options, &part.judgement, &app->error);
     }
     if (finished && app->error.status == ISO_OK &&
@@ -281,7 +280,7 @@ static enum iso_status judge_serializable(struct app *app, struct levels *levels
         if (part.judgement.outcome == ISO_IS_VIOLATED) {
             if (!levels->quiet)
                 cli_log("%s, SERIALIZABLE: no order of the transactions explains what they read",
-                        levels->base->name);
+                        levels->facts->name);
             show(app, levels, &part);
         }
     }
@@ -298,7 +297,7 @@ static enum iso_status judge_asked(struct app *app, struct levels *levels,
     const struct iso_history *all = stream->kept.history;
     run_kept_init(&part.kept);
     for (uint32_t t = 0; t < all->txns.count; t++) {
-        const struct suite_record *record = suite_records_find(&levels->base->records, all, t);
+        const struct suite_record *record = suite_told_find(&levels->told, all, t);
         if (!record || !record->has_rolled_back)
             iso_history_copy_timed(part.kept.history, all, t);
     }
@@ -310,7 +309,7 @@ static enum iso_status judge_asked(struct app *app, struct levels *levels,
                         &app->error) == ISO_OK &&
         iso_judge(part.kept.history, &part.options, &part.judgement, &app->error) == ISO_OK) {
         if (!levels->quiet)
-            cli_log("%s, all at %s: %s%s%s%s", levels->base->name, part.name,
+            cli_log("%s, all at %s: %s%s%s%s", levels->facts->name, part.name,
                     iso_outcome_name(part.judgement.outcome), part.judgement.reason ? ": " : "",
                     part.judgement.reason ? part.judgement.reason : "",
                     counts ? "" : " (which --fail-level would make the verdict)");
@@ -327,7 +326,7 @@ enum iso_status levels_judge(struct app *app, struct levels *levels,
 {
     for (int level = 0; level < SUITE_LEVELS && app->error.status == ISO_OK; level++)
         judge_level(app, levels, stream, (enum suite_level)level);
-    if (levels->base->failure || app->error.status != ISO_OK)
+    if (levels->facts->failure || app->error.status != ISO_OK)
         return app->error.status;
     if (!levels->is_violated)
         judge_serializable(app, levels, stream);

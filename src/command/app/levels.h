@@ -15,10 +15,12 @@
 #include "app/commands.h"
 #include "app/explanation.h"
 #include "run/stream.h"
-#include "suite/suite.h"
+#include "suite/facts.h"
+#include "suite/told.h"
 
 struct levels {
-    const struct suite_base *base;
+    const struct suite_facts *facts;
+    struct suite_told told;
     const struct app_explanation *explanation;
     int asked, required; /* --level, --fail-level; below 0: not given */
     bool json, quiet, allow_unjudged;

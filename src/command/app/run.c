@@ -12,7 +12,6 @@
 #include "app/commands.h"
 #include "app/explanation.h"
 #include "app/levels.h"
-#include "base/settings.h"
 #include "database/database.h"
 #include "run/input/left_out.h"
 #include "run/replay.h"
@@ -22,7 +21,7 @@
 #include "suite/suite.h"
 
 struct suite_command_line {
-    const char *keep, *version, *pattern, *status_file;
+    const char *keep, *judge, *version, *pattern, *status_file;
     int level, fail_level;
     uint64_t at_least; /* a share of the reads: parts of 2^32 */
     bool starts;
@@ -65,6 +64,8 @@ static const struct cli_option options[] = {
     CLI_ROW_TEXT("keep", "DIR", PLACE(keep),
                  "Keep the capture of records and changes in this folder, and say how it is\n"
                  "judged again."),
+    CLI_ROW_TEXT("judge", "DIR", PLACE(judge),
+                 "Instead of a URL and a command: judge what --keep has left there."),
     APP_EXPLAIN_ROW(struct suite_command_line),
     APP_EXPLANATION_ROWS(struct suite_command_line),
     CLI_ROW_FLAG("json", PLACE(json),
@@ -120,76 +121,38 @@ static enum iso_status judge_stream(struct app *app, struct levels *levels,
     enum iso_status outcome = run_stream_conclude(stream, 0, &app->error);
     if (app->error.status != ISO_OK)
         return app->error.status;
-    levels->is_violated |= outcome == ISO_VIOLATED && !levels->base->failure;
+    levels->is_violated |= outcome == ISO_VIOLATED && !levels->facts->failure;
     levels->reason = reason_of(stream, levels->allow_unjudged);
     return levels_judge(app, levels, stream);
 }
 
-/* Of the newest table of a name, with those that had it before. */
-static uint64_t left_out_of(const struct suite_tables *tables, uint32_t table)
+static void take_left_out(struct levels *levels)
 {
-    const char *name = tables->list[table].name;
-    uint64_t reads = 0;
-    if (iso_number_map_get(&tables->by_name, iso_hash_text(name, strlen(name))) != table)
-        return 0;
-    for (; table != ISO_NUMBER_NONE; table = tables->list[table].of_name)
-        reads += tables->list[table].left_out;
-    return reads;
-}
-
-static void take_left_out(const struct suite_base *base, struct levels *levels)
-{
-    const struct suite_tables *tables = &base->changes.tables;
-    uint64_t others = base->records.left_out;
+    const struct suite_facts *facts = levels->facts;
+    uint64_t others = facts->unjudged;
     levels->unjudged += others;
-    for (uint32_t i = 0, named = 0; !levels->quiet && i < tables->count && named < RUN_TABLES_NAMED;
+    for (uint32_t i = 0; !levels->quiet && i < facts->unjudged_of.count && i < RUN_TABLES_NAMED;
          i++) {
-        uint64_t reads = left_out_of(tables, i);
-        if (!reads)
-            continue;
-        named++;
-        others -= reads;
+        const struct suite_unjudged *of = &facts->unjudged_of.list[i];
+        others -= of->reads;
         cli_log("%s: %" PRIu64 " read%s of %s not judged: what it held then is not known, or which "
                 "table had that name",
-                base->name, reads, cli_plural(reads), tables->list[i].name);
+                facts->name, of->reads, cli_plural(of->reads), of->table);
     }
     if (others && !levels->quiet)
-        cli_log("%s: %" PRIu64 " read%s of other tables not judged", base->name, others,
+        cli_log("%s: %" PRIu64 " read%s of other tables not judged", facts->name, others,
                 cli_plural(others));
-}
-
-/* Settings of `replay`, beside the capture: names of tables may be many. */
-static void keep_settings(const struct suite_base *base, const struct cli_texts *sources,
-                          bool is_quiet, struct iso_error *error)
-{
-    struct iso_text path = {0}, text = {0};
-    size_t length = strlen(base->path) - strlen(SUITE_CAPTURE);
-    iso_text_format(&path, "%.*s.conf", (int)length, base->path);
-    *iso_text_reserve(&path, 1) = 0;
-    iso_text_put(&text, "initial = null\n");
-    for (uint32_t i = 0; i < sources->count; i++) {
-        iso_text_put(&text, "source = ");
-        iso_settings_put_value(&text, sources->items[i]);
-        iso_text_put(&text, "\n");
-    }
-    FILE *file = fopen(path.bytes, "we");
-    bool is_written = file && fwrite(text.bytes, 1, text.used, file) == text.used;
-    if (!file || fclose(file) || !is_written)
-        iso_error_set(error, ISO_FAILED, "%s: %s", path.bytes, strerror(errno));
-    else if (!is_quiet)
-        cli_log("judged again by: isochron replay --config %s %s", path.bytes, base->path);
-    iso_text_release(&path);
-    iso_text_release(&text);
 }
 
 /* As `replay` does it, and then by levels. */
 static enum iso_status judge(struct app *app, const struct suite_command_line *line,
-                             const struct suite_base *base, struct levels *levels)
+                             struct levels *levels)
 {
+    const struct suite_facts *facts = levels->facts;
     struct run_stream_options options;
     struct run_stream stream;
     struct iso_text changes = {0}, records = {0};
-    const char *sources[2], *files[] = {base->path};
+    const char *sources[2], *files[] = {facts->path};
     struct cli_texts inputs = {.items = files, .count = 1};
     run_stream_options_init(&options);
     options.sources.items = sources;
@@ -203,17 +166,17 @@ static enum iso_status judge(struct app *app, const struct suite_command_line *l
     iso_text_format(&changes,
                     "debezium:" SUITE_CHANGES
                     ",format=test_decoding,cells=true,identity=default,tables=%s",
-                    *base->tables ? base->tables : "-");
+                    *facts->tables ? facts->tables : "-");
     add_source(&options.sources, &changes);
     iso_text_put(&records, "history:" SUITE_RECORDS);
     add_source(&options.sources, &records);
     if (run_stream_open(&stream, &options, &app->out, false, true, &app->error) == ISO_OK &&
+        suite_told_read(&levels->told, facts->path, &app->error) == ISO_OK &&
         run_replay_files(&stream, &inputs, &app->error) == ISO_OK)
         judge_stream(app, levels, &stream);
     if (app->error.status == ISO_OK)
-        take_left_out(base, levels);
-    if (line->keep && app->error.status == ISO_OK)
-        keep_settings(base, &options.sources, line->quiet, &app->error);
+        take_left_out(levels);
+    suite_told_release(&levels->told);
     run_stream_close(&stream, &app->error);
     iso_text_release(&changes);
     iso_text_release(&records);
@@ -224,25 +187,25 @@ static enum iso_status judge(struct app *app, const struct suite_command_line *l
 static enum iso_status judge_all(struct app *app, const struct suite_command_line *line,
                                  const struct suite_result *result, struct levels *all)
 {
-    for (uint32_t i = 0; i < result->base_count && app->error.status == ISO_OK; i++) {
-        const struct suite_base *base = result->bases[i];
+    for (uint32_t i = 0; i < result->bases.count && app->error.status == ISO_OK; i++) {
+        const struct suite_facts *facts = &result->bases.list[i];
         struct levels levels = *all;
-        levels.base = base;
+        levels.facts = facts;
         levels.reason = NULL;
-        if (base->tables)
-            judge(app, line, base, &levels);
-        if (!line->quiet && (base->failure || !base->tables))
-            cli_log("%s: not judged%s: %s", base->name, base->tables ? " from there on" : "",
-                    base->failure ? base->failure : "it is gone");
-        if (!levels.reason && !line->allow_unjudged && base->records.left_out)
+        if (facts->tables)
+            judge(app, line, &levels);
+        if (!line->quiet && (facts->failure || !facts->tables))
+            cli_log("%s: not judged%s: %s", facts->name, facts->tables ? " from there on" : "",
+                    facts->failure ? facts->failure : "it is gone");
+        if (!levels.reason && !line->allow_unjudged && facts->unjudged)
             levels.reason = "uncovered";
         if (!levels.reason && !line->allow_unjudged &&
-            (base->late || base->failure || !base->tables))
-            levels.reason = base->is_left_out ? NULL : "database-not-judged";
+            (facts->late || facts->failure || !facts->tables))
+            levels.reason = facts->is_left_out ? NULL : "database-not-judged";
         all->pages = levels.pages;
         all->has_page = levels.has_page;
         all->judged = levels.judged;
-        all->unjudged = levels.unjudged + base->late;
+        all->unjudged = levels.unjudged + facts->late;
         all->is_violated |= levels.is_violated;
         all->reason = all->reason ? all->reason : levels.reason;
     }
@@ -279,9 +242,7 @@ static enum iso_status conclude(struct app *app, const struct suite_command_line
                                 const struct suite_result *result, const struct levels *levels)
 {
     const char *reason = levels->reason;
-    uint64_t lost =
-        result->recorder.dropped_full + result->recorder.dropped_refused + result->recorder.lost;
-    if (!reason && lost)
+    if (!reason && result->lost)
         reason = "records-lost";
     if (!reason && !levels->judged)
         reason = "nothing-judged";
@@ -303,32 +264,55 @@ static enum iso_status conclude(struct app *app, const struct suite_command_line
     return status;
 }
 
-static enum iso_status run_command(struct app *app, const struct suite_command_line *line,
-                                   const char *url, const char *const *arguments,
-                                   struct suite_result *result)
+static enum iso_status judge_result(struct app *app, const struct suite_command_line *line,
+                                    const struct suite_result *result)
 {
-    struct iso_text folder = {0};
     struct levels levels = {.explanation = &line->explanation,
                             .asked = line->level,
                             .required = line->fail_level,
                             .json = line->json,
                             .quiet = line->quiet,
                             .allow_unjudged = line->allow_unjudged};
+    return judge_all(app, line, result, &levels) == ISO_OK ? conclude(app, line, result, &levels)
+                                                           : app->error.status;
+}
+
+static enum iso_status run_command(struct app *app, const struct suite_command_line *line,
+                                   const char *url, const char *const *arguments,
+                                   struct suite_result *result)
+{
+    struct iso_text folder = {0};
     enum iso_status status = make_folder(line, &folder, &app->error);
     struct suite_options suite = {url, (char *const *)arguments, folder.bytes,
                                   line->pattern ? line->pattern : "*", line->shows_values};
     if (status == ISO_OK)
         status = suite_run(&suite, result, &app->error);
+    if (status == ISO_OK && line->keep)
+        status = suite_result_write(result, folder.bytes, &app->error);
+    if (status == ISO_OK && line->keep && !line->quiet)
+        cli_log("judged again by: isochron run --judge %s", folder.bytes);
     if (status == ISO_OK)
-        status = judge_all(app, line, result, &levels);
-    if (status == ISO_OK)
-        status = conclude(app, line, result, &levels);
-    for (uint32_t i = 0; !line->keep && i < result->base_count; i++)
-        if (result->bases[i]->path)
-            unlink(result->bases[i]->path);
+        status = judge_result(app, line, result);
+    for (uint32_t i = 0; !line->keep && i < result->bases.count; i++)
+        if (result->bases.list[i].path)
+            unlink(result->bases.list[i].path);
     if (!line->keep && folder.used)
         rmdir(folder.bytes);
     iso_text_release(&folder);
+    return status;
+}
+
+/* What a run has kept. */
+static enum iso_status judge_kept(struct app *app, const struct suite_command_line *line,
+                                  const struct cli_texts *files)
+{
+    struct suite_result result = {.exit_status = 0};
+    if (files->count || line->keep || line->starts)
+        return iso_error_set(&app->error, ISO_BAD_INPUT, "--judge DIR runs no command");
+    enum iso_status status = suite_result_read(&result, line->judge, &app->error);
+    if (status == ISO_OK)
+        status = judge_result(app, line, &result);
+    suite_result_release(&result);
     return status;
 }
 
@@ -346,6 +330,8 @@ static enum iso_status run_as_asked(struct app *app, void *target, const struct 
     const struct suite_command_line *line = target;
     struct suite_result result = {.exit_status = 0};
     struct suite_server server = {.process = 0};
+    if (line->judge)
+        return judge_kept(app, line, files);
     enum iso_database_protocol protocol;
     bool starts = line->starts || line->version;
     if (files->count < 2u - starts ||

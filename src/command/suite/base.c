@@ -42,7 +42,7 @@ static enum iso_status find_name(struct suite_base *base, struct iso_error *erro
     const char *name = iso_database_ask(base->beside, "SELECT current_database()");
     if (!name)
         return iso_error_set(error, ISO_FAILED, "the database does not say its name");
-    base->name = base->name ? base->name : copy(name);
+    base->facts.name = base->facts.name ? base->facts.name : copy(name);
     return ISO_OK;
 }
 
@@ -51,13 +51,13 @@ enum iso_status suite_base_open(struct suite_base *base, const char *url, const 
 {
     base->changes.capture = &base->capture;
     base->is_open = true;
-    base->path = copy(path);
+    base->facts.path = copy(path);
     if (suite_slot_open(&base->slot, url, error) != ISO_OK)
         return error->status;
     base->capture.writer = iso_capture_writer_new(path, error);
     base->beside = base->capture.writer ? suite_connect(url, false, error) : NULL;
     if (base->beside && find_name(base, error) == ISO_OK && put_initial(base, error) == ISO_OK)
-        base->covered = (uint64_t)iso_clock_nanoseconds();
+        base->facts.covered = (uint64_t)iso_clock_nanoseconds();
     return error->status;
 }
 
@@ -66,15 +66,7 @@ enum iso_status suite_base_open(struct suite_base *base, const char *url, const 
 /* Commits that no record tells of are known by snapshots. */
 static enum iso_status take_snapshot(struct suite_base *base, struct iso_error *error)
 {
-    static const char both[] = "SELECT pg_current_snapshot(), pg_current_wal_flush_lsn() - '0/0'";
-    uint64_t sent = (uint64_t)iso_clock_nanoseconds();
-    if (suite_ask(base->beside, both, error) != ISO_OK)
-        return error->status;
-    suite_snapshots_take(&base->records.snapshots, iso_database_value(base->beside, 0, 0), sent,
-                         (uint64_t)iso_clock_nanoseconds());
-    base->flushed = strtoull(iso_database_value(base->beside, 0, 1), NULL, 10);
-    base->asked = sent;
-    return ISO_OK;
+    return suite_snapshots_ask(&base->changes.tables.snapshots, base->beside, error);
 }
 
 enum iso_status suite_base_look(struct suite_base *base, struct iso_error *error)
@@ -103,7 +95,7 @@ static enum iso_status put_records(struct suite_base *base, struct iso_error *er
 /* A transaction stands in the log before others see it. */
 static bool sees_all(const struct suite_base *base)
 {
-    const struct suite_snapshots *snapshots = &base->records.snapshots;
+    const struct suite_snapshots *snapshots = &base->changes.tables.snapshots;
     const struct suite_slot *slot = &base->slot;
     for (uint32_t i = 0; i < slot->whole; i++) {
         const char *line = slot->bytes.bytes + slot->lines[i].at;
@@ -152,14 +144,15 @@ static enum iso_status nudge(struct suite_base *base, struct iso_error *error)
 static enum iso_status take_changes(struct suite_base *base, struct iso_error *error)
 {
     struct suite_goal *goal = &base->goal;
+    const struct suite_snapshots *snapshots = &base->changes.tables.snapshots;
     if (!goal->is_set)
-        *goal = (struct suite_goal){true, base->flushed, base->asked, base->waiting.used,
+        *goal = (struct suite_goal){true, snapshots->flushed, snapshots->asked, base->waiting.used,
                                     iso_clock_ms()};
     if (suite_slot_receive(&base->slot, goal->place, error) != ISO_OK)
         return error->status;
     bool is_there = base->slot.place >= goal->place;
     if (is_there)
-        base->covered = goal->asked;
+        base->facts.covered = goal->asked;
     if ((base->slot.whole || (is_there && goal->waiting)) && put_changes(base, error) != ISO_OK)
         return error->status;
     bool is_stuck = !is_there || base->changes.tables.beginning;
@@ -214,6 +207,41 @@ static void put_empty(struct suite_base *base, struct iso_error *error)
         suite_changes_put_empty(&base->changes, base->records.xids[i], error);
 }
 
+static void put_snapshots(struct suite_base *base, struct iso_error *error)
+{
+    const struct suite_snapshots *snapshots = &base->changes.tables.snapshots;
+    for (uint32_t i = 0; i < snapshots->count && error->status == ISO_OK; i++) {
+        base->line.used = 0;
+        suite_snapshots_put(snapshots, i, &base->line);
+        suite_capture_put(&base->capture, SUITE_SNAPSHOTS, NULL, 0, base->line.bytes,
+                          base->line.used, error);
+    }
+}
+
+/* Of the newest table of a name, with those that had it before. */
+static uint64_t left_out_of(const struct suite_tables *tables, uint32_t table)
+{
+    const char *name = tables->list[table].name;
+    uint64_t reads = 0;
+    if (iso_number_map_get(&tables->by_name, iso_hash_text(name, strlen(name))) != table)
+        return 0;
+    for (; table != ISO_NUMBER_NONE; table = tables->list[table].of_name)
+        reads += tables->list[table].left_out;
+    return reads;
+}
+
+static void list_left_out(struct suite_base *base)
+{
+    const struct suite_tables *tables = &base->changes.tables;
+    base->facts.unjudged = base->records.left_out;
+    for (uint32_t i = 0; i < tables->count; i++) {
+        uint64_t reads = left_out_of(tables, i);
+        if (reads)
+            ISO_APPEND(base->facts.unjudged_of,
+                       ((struct suite_unjudged){copy(tables->list[i].name), reads}));
+    }
+}
+
 static void list_tables(struct suite_base *base)
 {
     const struct suite_tables *tables = &base->changes.tables;
@@ -222,7 +250,7 @@ static void list_tables(struct suite_base *base)
         if (suite_table_is_judged(&tables->list[i]))
             iso_text_format(&list, "%s%s", list.used ? ";" : "", tables->list[i].identity);
     *iso_text_reserve(&list, 1) = 0;
-    base->tables = list.bytes;
+    base->facts.tables = list.bytes;
 }
 
 enum iso_status suite_base_close(struct suite_base *base, struct iso_error *error)
@@ -231,13 +259,16 @@ enum iso_status suite_base_close(struct suite_base *base, struct iso_error *erro
     if (!base->is_open)
         return ISO_OK;
     base->is_open = false;
-    if (base->covered && error->status == ISO_OK)
+    if (base->facts.covered && error->status == ISO_OK)
         read_to_the_end(base, error);
     put_empty(base, error);
+    if (base->capture.writer)
+        put_snapshots(base, &closing);
     for (size_t i = 0; i < base->waiting.used; i++)
-        base->late += base->waiting.bytes[i] == '\n';
-    if (base->covered)
+        base->facts.late += base->waiting.bytes[i] == '\n';
+    if (base->facts.covered)
         list_tables(base);
+    list_left_out(base);
     iso_database_close(base->beside);
     base->beside = NULL;
     suite_slot_close(&base->slot);
@@ -251,11 +282,8 @@ enum iso_status suite_base_close(struct suite_base *base, struct iso_error *erro
 
 void suite_base_release(struct suite_base *base)
 {
-    struct iso_error ignored = {.status = ISO_FAILED};
-    suite_base_close(base, &ignored);
     suite_changes_release(&base->changes);
     suite_records_release(&base->records);
     iso_text_release(&base->waiting);
     iso_text_release(&base->line);
-    ISO_FREE_ALL(base->name, base->failure, base->path, base->tables);
 }

@@ -8,26 +8,20 @@
 #pragma once
 
 #include "suite/changes.h"
+#include "suite/facts.h"
 #include "suite/records.h"
 #include "suite/slot.h"
 
-#define SUITE_CAPTURE ".capture.jsonl.zst" /* as the paths of captures end */
-
 struct suite_base {
-    char *name;    /* of the database; NULL: not known yet */
-    char *failure; /* why nothing of it is judged; NULL: it is */
-    char *path;    /* of the capture */
-    char *tables;  /* that can be judged, "public.a;public.b"; NULL: it was never whole */
+    struct suite_facts facts;
     bool is_open;
-    bool is_left_out; /* --database does not name it */
-    int64_t next;     /* milliseconds: when its changes are looked at again */
+    int64_t next; /* milliseconds: when its changes are looked at again */
     struct suite_slot slot;
     struct iso_database *beside; /* asks for the catalog and for rows */
     struct suite_capture capture;
     struct suite_changes changes;
     struct suite_records records;
     struct iso_text waiting; /* records that came behind the last reading of the catalog */
-    uint64_t flushed, asked; /* the end of the log that is safe, by the clock's nanoseconds */
     /* What is waited for: all changes of before are there, and these bytes of `waiting` may go. */
     struct suite_goal {
         bool is_set;
@@ -36,9 +30,6 @@ struct suite_base {
         int64_t since; /* milliseconds */
     } goal;
     struct iso_text line; /* a record, as the capture has it */
-    uint64_t late;        /* records that came when it was closed */
-    uint64_t
-        covered; /* the clock's nanoseconds: all changes of before are there; 0: not even rows */
 };
 
 /* Makes its slot, and reads the rows that are there. Close and release it in any case. */
@@ -51,4 +42,5 @@ void suite_base_take_record(struct suite_base *base, const char *line, size_t le
 enum iso_status suite_base_look(struct suite_base *base, struct iso_error *error);
 /* All changes until now are read, and its connections closed. */
 enum iso_status suite_base_close(struct suite_base *base, struct iso_error *error);
+/* But for `facts`, which are its owner's. */
 void suite_base_release(struct suite_base *base);

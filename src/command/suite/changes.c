@@ -23,14 +23,13 @@ enum iso_status suite_capture_put(struct suite_capture *capture, const char *top
                                   size_t key_length, const char *payload, size_t length,
                                   struct iso_error *error)
 {
-    bool is_record = !strcmp(topic, SUITE_RECORDS);
-    int64_t *offset = is_record ? &capture->records : &capture->changes;
+    uint32_t input = !strcmp(topic, SUITE_RECORDS) ? 1 : !strcmp(topic, SUITE_SNAPSHOTS) ? 2 : 0;
     struct iso_message message = {.topic = topic,
                                   .broker = -1,
-                                  .offset = (*offset)++,
+                                  .offset = capture->messages[input]++,
                                   .timestamp = milliseconds(),
                                   .timestamp_type = ISO_TIMESTAMP_CREATE,
-                                  .input = is_record,
+                                  .input = input,
                                   .key = {(const uint8_t *)key, (uint32_t)key_length},
                                   .payload = {(const uint8_t *)payload, (uint32_t)length}};
     return iso_capture_write(capture->writer, &message, error);

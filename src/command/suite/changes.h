@@ -12,10 +12,11 @@
 
 #define SUITE_CHANGES "run.changes"
 #define SUITE_RECORDS "run.records"
+#define SUITE_SNAPSHOTS "run.snapshots"
 
 struct suite_capture {
     struct iso_capture_writer *writer;
-    int64_t changes, records; /* messages so far */
+    int64_t messages[3]; /* so far, of each topic */
 };
 
 enum iso_status suite_capture_put(struct suite_capture *capture, const char *topic, const char *key,

@@ -1,9 +1,13 @@
 #include "suite/snapshots.h"
 
+#include <inttypes.h>
 #include <stdlib.h>
+#include <string.h>
 
+#include "base/clock.h"
 #include "base/memory.h"
 #include "base/sorted.h"
+#include "suite/slot.h"
 
 static bool are_equal(const struct suite_snapshots *snapshots, const struct suite_snapshot *one,
                       const struct suite_snapshot *other)
@@ -54,6 +58,39 @@ void suite_snapshots_take(struct suite_snapshots *snapshots, const char *text, u
     }
     ISO_GROW(snapshots->list, snapshots->count, snapshots->capacity);
     snapshots->list[snapshots->count++] = next;
+}
+
+enum iso_status suite_snapshots_ask(struct suite_snapshots *snapshots,
+                                    struct iso_database *database, struct iso_error *error)
+{
+    static const char all[] = "SELECT pg_current_snapshot(), pg_current_wal_flush_lsn() - '0/0', "
+                              "pg_current_wal_insert_lsn() - '0/0'";
+    uint64_t sent = (uint64_t)iso_clock_nanoseconds();
+    if (suite_ask(database, all, error) != ISO_OK)
+        return error->status;
+    suite_snapshots_take(snapshots, iso_database_value(database, 0, 0), sent,
+                         (uint64_t)iso_clock_nanoseconds());
+    snapshots->flushed = strtoull(iso_database_value(database, 0, 1), NULL, 10);
+    snapshots->inserted = strtoull(iso_database_value(database, 0, 2), NULL, 10);
+    snapshots->asked = sent;
+    return ISO_OK;
+}
+
+void suite_snapshots_put(const struct suite_snapshots *snapshots, uint32_t number,
+                         struct iso_text *line)
+{
+    const struct suite_snapshot *snapshot = &snapshots->list[number];
+    iso_text_format(line, "%" PRIu64 " %" PRIu64 " %" PRIu64 ":%" PRIu64 ":", snapshot->sent,
+                    snapshot->answered, snapshot->xmin, snapshot->xmax);
+    for (uint32_t i = snapshot->first; i < snapshot->end; i++)
+        iso_text_format(line, "%s%" PRIu64, i > snapshot->first ? "," : "", snapshots->running[i]);
+}
+
+void suite_snapshots_read(struct suite_snapshots *snapshots, const char *line)
+{
+    char *at;
+    uint64_t sent = strtoull(line, &at, 10), answered = strtoull(at, &at, 10);
+    suite_snapshots_take(snapshots, at + strspn(at, " "), sent, answered);
 }
 
 static bool sees(const struct suite_snapshots *snapshots, const struct suite_snapshot *snapshot,

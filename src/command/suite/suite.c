@@ -39,7 +39,8 @@ struct suite_request {
 
 struct suite {
     const struct suite_options *options;
-    struct suite_result *result;
+    struct suite_base **bases; /* in the order in which they were opened */
+    uint32_t base_count, base_capacity;
     struct suite_request request;
     struct gate gate;
     bool has_gate;
@@ -50,15 +51,6 @@ struct suite {
     struct iso_text server;
     char sid[32]; /* what ids of sessions begin with */
 };
-
-void suite_result_release(struct suite_result *result)
-{
-    for (uint32_t i = 0; i < result->base_count; i++) {
-        suite_base_release(result->bases[i]);
-        iso_free(result->bases[i]);
-    }
-    iso_free(result->bases);
-}
 
 /* ---- bases ---- */
 
@@ -100,18 +92,16 @@ static void put_url(const struct suite *suite, const char *place, const char *da
 
 static struct suite_base *add_base(struct suite *suite, const char *database)
 {
-    struct suite_result *result = suite->result;
     struct suite_base *base = iso_allocate_zeroed(1, sizeof *base);
-    ISO_GROW(result->bases, result->base_count, result->base_capacity);
-    result->bases[result->base_count++] = base;
-    base->name = database ? iso_copy_text(database, strlen(database)) : NULL;
+    ISO_PUSH(suite->bases, suite->base_count, suite->base_capacity, base);
+    base->facts.name = database ? iso_copy_text(database, strlen(database)) : NULL;
     return base;
 }
 
 static enum iso_status open_base(struct suite *suite, const char *database, struct iso_error *error)
 {
     struct iso_text url = {0}, path = {0};
-    uint32_t number = suite->result->base_count;
+    uint32_t number = suite->base_count;
     struct suite_base *base = add_base(suite, database);
     iso_text_format(&path, "%s/run%.0u" SUITE_CAPTURE, suite->options->folder, number);
     *iso_text_reserve(&path, 1) = 0;
@@ -126,8 +116,8 @@ static enum iso_status open_base(struct suite *suite, const char *database, stru
 static void give_up(struct suite_base *base, const struct iso_error *error)
 {
     struct iso_error ignored = *error;
-    if (!base->failure)
-        base->failure = iso_copy_text(error->text, strlen(error->text));
+    if (!base->facts.failure)
+        base->facts.failure = iso_copy_text(error->text, strlen(error->text));
     suite_base_close(base, &ignored);
 }
 
@@ -190,53 +180,51 @@ static enum iso_status take_records(struct suite *suite, struct iso_error *error
 /* The base of the database's sessions from now on; -1: none. */
 static int find_base(struct suite *suite, const char *database)
 {
-    struct suite_result *result = suite->result;
     struct iso_error error = {.status = ISO_OK};
-    for (uint32_t i = result->base_count; i-- > 0;)
-        if (!strcmp(result->bases[i]->name, database)) {
-            if (result->bases[i]->is_open)
+    for (uint32_t i = suite->base_count; i-- > 0;)
+        if (!strcmp(suite->bases[i]->facts.name, database)) {
+            if (suite->bases[i]->is_open)
                 return (int)i;
-            if (result->bases[i]->failure)
+            if (suite->bases[i]->facts.failure)
                 return -1;
             break;
         }
     if (fnmatch(suite->options->pattern, database, 0)) {
         struct suite_base *base = add_base(suite, database);
-        base->failure = iso_copy_text("--database leaves it out", 24);
-        base->is_left_out = true;
+        base->facts.failure = iso_copy_text("--database leaves it out", 24);
+        base->facts.is_left_out = true;
         return -1;
     }
     if (open_base(suite, database, &error) == ISO_OK)
-        return (int)result->base_count - 1;
-    give_up(result->bases[result->base_count - 1], &error);
+        return (int)suite->base_count - 1;
+    give_up(suite->bases[suite->base_count - 1], &error);
     return -1;
 }
 
 /* Its sessions' records until now are in the capture, and so are its changes. */
 static void close_bases(struct suite *suite, const char *database)
 {
-    struct suite_result *result = suite->result;
     struct iso_error error = {.status = ISO_OK};
     iso_recorder_flush(suite->recorder, 1);
     take_records(suite, &error);
-    for (uint32_t i = 0; i < result->base_count; i++) {
-        struct suite_base *base = result->bases[i];
+    for (uint32_t i = 0; i < suite->base_count; i++) {
+        struct suite_base *base = suite->bases[i];
         struct iso_error closing = error;
-        if (base->is_open && (!database || !strcmp(base->name, database)) &&
+        if (base->is_open && (!database || !strcmp(base->facts.name, database)) &&
             suite_base_close(base, &closing) != ISO_OK)
             give_up(base, &closing);
     }
 }
 
-static void look_at(const struct suite_result *result, const char *database, enum observe_look what)
+static void look_at(const struct suite *suite, const char *database, enum observe_look what)
 {
-    for (uint32_t i = 0; i < result->base_count; i++) {
-        struct suite_base *base = result->bases[i];
+    for (uint32_t i = 0; i < suite->base_count; i++) {
+        struct suite_base *base = suite->bases[i];
         struct iso_error error = {.status = ISO_OK};
-        if (base->is_open && !strcmp(base->name, database) &&
+        if (base->is_open && !strcmp(base->facts.name, database) &&
             suite_base_look(base, &error) != ISO_OK)
             give_up(base, &error);
-        else if (base->is_open && !strcmp(base->name, database))
+        else if (base->is_open && !strcmp(base->facts.name, database))
             suite_tables_define(&base->changes.tables, what != OBSERVE_LOOK_BEHIND,
                                 what == OBSERVE_LOOK_SEVERAL);
     }
@@ -251,7 +239,7 @@ static void serve(struct suite *suite)
     else if (request->kind == REQUEST_YIELD)
         close_bases(suite, request->name);
     else if (request->kind >= REQUEST_LOOK)
-        look_at(suite->result, request->name, (enum observe_look)(request->kind - REQUEST_LOOK));
+        look_at(suite, request->name, (enum observe_look)(request->kind - REQUEST_LOOK));
     request->kind = REQUEST_NONE;
     pthread_cond_broadcast(&request->changed);
     pthread_mutex_unlock(&request->lock);
@@ -270,7 +258,7 @@ static void serve_no_more(struct suite *suite)
 
 static enum iso_status open_gate(struct suite *suite, struct iso_error *error)
 {
-    char *host = iso_database_place(suite->result->bases[0]->slot.connection);
+    char *host = iso_database_place(suite->bases[0]->slot.connection);
     snprintf(suite->sid, sizeof suite->sid, "run-%d", (int)getpid());
     iso_text_put(&suite->server, host);
     *iso_text_reserve(&suite->server, 1) = 0;
@@ -301,7 +289,7 @@ static enum iso_status start(struct suite *suite, struct iso_error *error)
     bool names = strcspn(strstr(suite->options->url, "://") + 3, "/") + 1 <
                  strcspn(strstr(suite->options->url, "://") + 3, "?");
     snprintf(place, sizeof place, "127.0.0.1:%u", port);
-    put_url(suite, place, names ? NULL : suite->result->bases[0]->name, &url);
+    put_url(suite, place, names ? NULL : suite->bases[0]->facts.name, &url);
     suite_command_start(&suite->command, suite->options->arguments, url.bytes, port, error);
     iso_text_release(&url);
     return error->status;
@@ -317,8 +305,7 @@ static struct suite_base *base_of(const struct suite *suite, const char *line, s
                             ? memchr(line, '/', length)
                             : NULL;
     int base = slash ? atoi(slash + 1) : -1;
-    return base >= 0 && (uint32_t)base < suite->result->base_count ? suite->result->bases[base]
-                                                                   : NULL;
+    return base >= 0 && (uint32_t)base < suite->base_count ? suite->bases[base] : NULL;
 }
 
 /* What the pipe has, line by line. */
@@ -337,7 +324,7 @@ static enum iso_status take_records(struct suite *suite, struct iso_error *error
             if (base && base->is_open)
                 suite_base_take_record(base, line, length);
             else if (base)
-                base->late++;
+                base->facts.late++;
             from += length + 1;
         }
         memmove(lines->bytes, lines->bytes + from, lines->used - from);
@@ -368,8 +355,8 @@ static enum iso_status accompany(struct suite *suite, struct iso_error *error)
     while (error->status == ISO_OK && !suite_command_has_ended(&suite->command)) {
         attend(suite);
         take_records(suite, error);
-        for (uint32_t i = 0; i < suite->result->base_count && error->status == ISO_OK; i++) {
-            struct suite_base *base = suite->result->bases[i];
+        for (uint32_t i = 0; i < suite->base_count && error->status == ISO_OK; i++) {
+            struct suite_base *base = suite->bases[i];
             struct iso_error failure = {.status = ISO_OK};
             if (base->is_open && suite_base_follow(base, &failure) != ISO_OK)
                 give_up(base, &failure);
@@ -380,14 +367,16 @@ static enum iso_status accompany(struct suite *suite, struct iso_error *error)
 
 /* ---- afterwards ---- */
 
-static void sum_up(struct suite *suite, struct suite_result *result)
+static void sum_up(const struct suite *suite, struct suite_result *result)
 {
+    struct iso_recorder_statistics recorder;
     for (uint32_t i = 0; i < suite->gate.loop_count; i++) {
         const struct observe_counts *counts = &loop_world(suite->gate.loops[i])->counts;
         result->reads += counts->reads;
         result->recorded += counts->recorded + counts->empty - counts->withdrawn;
     }
-    iso_recorder_statistics(suite->recorder, &result->recorder);
+    iso_recorder_statistics(suite->recorder, &recorder);
+    result->lost = recorder.dropped_full + recorder.dropped_refused + recorder.lost;
     result->exit_status = suite_command_exit(&suite->command);
 }
 
@@ -419,14 +408,23 @@ static enum iso_status finish(struct suite *suite, struct suite_result *result,
     }
     if (error->status == ISO_OK)
         close_bases(suite, NULL);
-    result->lost_server = result->bases[0]->failure != NULL;
+    result->lost_server = suite->bases[0]->facts.failure != NULL;
     sum_up(suite, result);
     return error->status;
 }
 
-static void release(struct suite *suite)
+/* What is known of each is the result's. */
+static void release(struct suite *suite, struct suite_result *result)
 {
     serve_no_more(suite);
+    for (uint32_t i = 0; i < suite->base_count; i++) {
+        struct suite_base *base = suite->bases[i];
+        suite_base_close(base, &(struct iso_error){.status = ISO_FAILED});
+        ISO_APPEND(result->bases, base->facts);
+        suite_base_release(base);
+        iso_free(base);
+    }
+    iso_free(suite->bases);
     if (suite->has_gate)
         gate_release(&suite->gate);
     if (suite->pipe >= 0)
@@ -442,10 +440,9 @@ enum iso_status suite_run(const struct suite_options *options, struct suite_resu
     struct suite suite = {
         .options = options,
         .pipe = -1,
-        .result = result,
         .request = {.lock = PTHREAD_MUTEX_INITIALIZER, .changed = PTHREAD_COND_INITIALIZER}};
     if (start(&suite, error) == ISO_OK && accompany(&suite, error) == ISO_OK)
         finish(&suite, result, error);
-    release(&suite);
+    release(&suite, result);
     return error->status;
 }

@@ -24,17 +24,6 @@ struct suite_options {
     bool shows_values;      /* in the texts of statements */
 };
 
-struct suite_result {
-    struct suite_base **bases; /* closed, in the order in which they were opened */
-    uint32_t base_count, base_capacity;
-    int exit_status;          /* the command's */
-    bool lost_server;         /* the changes end before the command's end */
-    uint64_t reads, recorded; /* statements that read; of these those that were recorded */
-    struct iso_recorder_statistics recorder;
-};
-
-void suite_result_release(struct suite_result *result);
-
 /* ISO_BAD_INPUT: the command was not started. */
 enum iso_status suite_run(const struct suite_options *options, struct suite_result *result,
                           struct iso_error *error);

@@ -183,18 +183,6 @@ static void take_table(struct suite_tables *tables, struct iso_database *databas
     known->seen = reading->is_first ? 0 : tables->snapshots.count;
 }
 
-/* What it sees the catalog's reading behind it sees, too. */
-static enum iso_status take_snapshot(struct suite_tables *tables, struct iso_database *database,
-                                     struct iso_error *error)
-{
-    static const char both[] = "SELECT pg_current_snapshot(), pg_current_wal_insert_lsn() - '0/0'";
-    if (suite_ask(database, both, error) != ISO_OK)
-        return error->status;
-    suite_snapshots_take(&tables->snapshots, iso_database_value(database, 0, 0), 0, 0);
-    tables->place = strtoull(iso_database_value(database, 0, 1), NULL, 10);
-    return ISO_OK;
-}
-
 void suite_tables_define(struct suite_tables *tables, bool defines, bool is_several)
 {
     if (defines || tables->defined == UINT64_MAX)
@@ -206,10 +194,11 @@ enum iso_status suite_tables_read(struct suite_tables *tables, struct iso_databa
 {
     struct reading reading = {.sent = iso_clock_nanoseconds(), .is_first = is_first};
     if ((is_first && suite_ask(database, prepare, error) != ISO_OK) ||
-        take_snapshot(tables, database, error) != ISO_OK ||
+        suite_snapshots_ask(&tables->snapshots, database, error) != ISO_OK ||
         suite_ask(database, "EXECUTE isochron_tables", error) != ISO_OK)
         return error->status;
     reading.answered = iso_clock_nanoseconds();
+    tables->place = tables->snapshots.inserted;
     tables->readings++;
     for (uint32_t row = 0; row < iso_database_rows(database); row++)
         take_table(tables, database, row, &reading);

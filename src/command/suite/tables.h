@@ -52,7 +52,7 @@ struct suite_tables {
     uint32_t readings;
     uint64_t place;   /* in the log, just before the last reading */
     uint64_t defined; /* of the last statement that was told; UINT64_MAX: several may still come */
-    struct suite_snapshots snapshots;      /* each from before a reading */
+    struct suite_snapshots snapshots;      /* also from before each reading */
     uint32_t beginning;                    /* tables that have not begun */
     struct iso_number_map by_name, by_oid; /* the newest */
 };

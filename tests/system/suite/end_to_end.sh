@@ -11,7 +11,7 @@ while [ $# -gt 1 ]; do
     case $1 in --orders) orders=$2 ;; --seed) seed=$2 ;; esac
     shift 2
 done
-plan 26
+plan 27
 postgres_start || exit 4
 export TMPDIR=$work PSQLRC=/dev/null PGCONNECT_TIMEOUT=10
 psql -q "$url" -c "CREATE TABLE a (id int PRIMARY KEY, v int NOT NULL)" -c "INSERT INTO a SELECT g, 0 FROM generate_series(1, 20) g" \
@@ -40,15 +40,21 @@ result $? "at READ COMMITTED it reads what was committed" || said
 [ $? = 3 ] && grep -q 'reads judged, none wrong; undecided: [2-8] ([2-8] schema)' "$work/err" && grep -q 'undecided: schema' "$work/err"
 result $? "reads of a table that got another column leave the verdict open" || said
 
-"$isochron" run --keep "$work/kept" "$url" -- psql -q {URL} -c "BEGIN ISOLATION LEVEL REPEATABLE READ" -c "SELECT v FROM a WHERE id = 3" -c COMMIT \
-    >"$work/out" 2>"$work/err"
+transfer SERIALIZABLE >"$work/ser.sql"
+said_of() { { grep '^{' "$1.out" | sed 's/"peak_rss_bytes":[0-9]*//' && grep -v 'judged again by' "$1.err"; } | sed 's/"seconds":{[^}]*}//'; }
+"$isochron" run --json --fail-level si --keep "$work/kept" "$url" -- pgbench -n -c 4 -t 50 -f "$work/rr.sql" -f "$work/rc.sql" -f "$work/ser.sql" --max-tries=100 {URL} \
+    >"$work/first.out" 2>"$work/first.err"
 first=$?
-again=$(sed -n 's/.*judged again by: isochron //p' "$work/err")
-eval "\"$isochron\" $again --quiet" >/dev/null 2>&1 && [ "$first" = 0 ]
-result $? "a session's last transaction is judged, and a kept capture again, with the same verdict" || said
+again=$(sed -n 's/.*judged again by: isochron //p' "$work/first.err")
+eval "\"$isochron\" $again --json --fail-level si" >"$work/again.out" 2>"$work/again.err"
+[ $? = $first ] && cmp -s <(said_of "$work/first") <(said_of "$work/again") && [ "$(grep -c 'reads judged, none wrong' "$work/again.err")" = 3 ]
+result $? "a kept capture is judged again by levels, and the same is said" || said
+"$isochron" run --keep "$work/kept" "$url" -- psql -q {URL} -c "BEGIN ISOLATION LEVEL REPEATABLE READ" -c "SELECT v FROM a WHERE id = 3" -c COMMIT \
+    >"$work/out" 2>"$work/err" && "$isochron" $again --quiet >/dev/null 2>&1
+result $? "a session's last transaction is judged" || said
 zstd -dcq "$work/kept/run.capture.jsonl.zst" | sed '/run.records/s/\(cells[^0-9]*\)\([0-9]\)/\19\2/' >"$work/altered.jsonl"
 zstd -qf "$work/altered.jsonl" -o "$work/kept/run.capture.jsonl.zst"
-eval "\"$isochron\" $again --quiet" >/dev/null 2>&1
+"$isochron" $again --quiet >/dev/null 2>&1
 [ $? = 1 ]
 result $? "a value that was altered on its way is found" || said
 

@@ -1,20 +1,25 @@
-/* Records on their way into a capture: those that rolled back become ones that only read. */
+/* Records on their way into a capture, and what is told from there: those that rolled back become
+ * ones that only read. */
 #include "suite/records.h"
+#include "suite/told.h"
 
 #include "tests/support/test.h"
 
 #include "base/memory.h"
 
-/* What becomes of a line; the records that were noted are added to. */
-static void assert_becomes(struct suite_records *records, const char *line, const char *expected)
+/* What becomes of a line, which then is told. */
+static void assert_becomes(struct suite_told *told, const char *line, const char *expected)
 {
+    struct suite_records records = {.left_out = 0};
     size_t length = strlen(line);
     char *padded = iso_allocate_zeroed(length + ISO_JSON_PADDING, 1);
     struct iso_text put = {0};
     memcpy(padded, line, length);
-    suite_records_take(records, NULL, padded, length, &put);
-    *iso_text_reserve(&put, 1) = 0;
+    suite_records_take(&records, NULL, padded, length, &put);
+    *iso_text_reserve(&put, ISO_JSON_PADDING) = 0;
     assert_string_equal(put.bytes, expected);
+    suite_told_take(told, put.bytes, put.used);
+    suite_records_release(&records);
     iso_text_release(&put);
     iso_free(padded);
 }
@@ -22,32 +27,32 @@ static void assert_becomes(struct suite_records *records, const char *line, cons
 static void what_committed_stays(void **state)
 {
     (void)state;
-    struct suite_records records = {.count = 0};
+    struct suite_told told = {.count = 0};
     static const char line[] =
         "{\"sid\":\"s\",\"tid\":\"s.0\",\"sno\":0,\"ops\":[{\"t\":\"r\",\"row\":\"a/1\",\"v\":null,"
         "\"sent\":5,\"answered\":6},{\"t\":\"w\",\"row\":\"a/2\"}],\"level\":\"SERIALIZABLE\","
         "\"sent\":7,\"answered\":8,\"status\":\"committed\"}";
-    assert_becomes(&records, line, line);
-    assert_int_equal(records.count, 1);
-    assert_int_equal(records.list[0].level, SUITE_SERIALIZABLE);
-    assert_true(records.list[0].is_known && !records.list[0].has_rolled_back);
-    assert_int_equal(records.list[0].sent, 7);
-    assert_int_equal(records.list[0].answered, 8);
-    assert_int_equal(records.read_count, 1);
-    assert_int_equal(records.reads[0].sent, 5);
-    assert_int_equal(records.reads[0].answered, 6);
+    assert_becomes(&told, line, line);
+    assert_int_equal(told.count, 1);
+    assert_int_equal(told.list[0].level, SUITE_SERIALIZABLE);
+    assert_true(told.list[0].is_known && !told.list[0].has_rolled_back);
+    assert_int_equal(told.list[0].sent, 7);
+    assert_int_equal(told.list[0].answered, 8);
+    assert_int_equal(told.read_count, 1);
+    assert_int_equal(told.reads[0].sent, 5);
+    assert_int_equal(told.reads[0].answered, 6);
     static const char count[] = "{\"recorder\":\"r\",\"records\":3,\"ended\":true}";
-    assert_becomes(&records, count, count);
-    assert_int_equal(records.count, 1);
-    suite_records_release(&records);
+    assert_becomes(&told, count, count);
+    assert_int_equal(told.count, 1);
+    suite_told_release(&told);
 }
 
 static void what_rolled_back_only_reads(void **state)
 {
     (void)state;
-    struct suite_records records = {.count = 0};
+    struct suite_told told = {.count = 0};
     assert_becomes(
-        &records,
+        &told,
         "{\"sid\":\"s\",\"tid\":\"s.0\",\"sno\":0,\"ops\":[{\"t\":\"w\",\"row\":\"a/2\"},"
         "{\"t\":\"r\",\"row\":\"b/1\",\"cells\":{\"v\":\"],}\"}},{\"t\":\"d\",\"row\":\"a/1\"},"
         "{\"t\":\"q\",\"table\":\"a\",\"rows\":{},\"own\":true},"
@@ -55,10 +60,10 @@ static void what_rolled_back_only_reads(void **state)
         "\"writes\":\"cdc\",\"status\":\"aborted\"}",
         "{\"sid\":\"s\",\"tid\":\"s.0\",\"sno\":0,\"ops\":[{\"t\":\"r\",\"row\":\"b/1\","
         "\"cells\":{\"v\":\"],}\"}},{\"t\":\"q\",\"table\":\"b\",\"rows\":{}}],"
-        "\"snapshot\":\"1:1:\"}");
-    assert_true(records.list[0].has_rolled_back && !records.list[0].is_known);
-    assert_int_equal(records.list[0].count, 2);
-    suite_records_release(&records);
+        "\"snapshot\":\"1:1:\",\"rolled_back\":true}");
+    assert_true(told.list[0].has_rolled_back && !told.list[0].is_known);
+    assert_int_equal(told.list[0].count, 2);
+    suite_told_release(&told);
 }
 
 int main(void)
