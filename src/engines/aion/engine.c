@@ -315,7 +315,7 @@ enum iso_status iso_aion_add(struct iso_aion *engine, uint32_t first, uint32_t c
         if (accepted.transaction != ISO_NONE)
             aion_group_add(engine, &accepted);
     }
-    aion_group_end(engine);
+    aion_group_end(engine, true);
     aion_fit_now_and_then(engine);
     aion_engine_validate(engine);
     if (taken)

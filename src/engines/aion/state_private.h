@@ -74,7 +74,7 @@ void aion_age_unknown(struct iso_aion *engine, struct aion_key_cache *cache, uin
 
 /* group.c */
 void aion_group_add(struct iso_aion *engine, const struct aion_accepted *accepted);
-void aion_group_end(struct iso_aion *engine); /* takes all of it, and has everything reported */
+void aion_group_end(struct iso_aion *engine, bool emit); /* takes all of it, and reports it */
 void aion_group_release(struct aion_group *group);
 
 /* reorder_front.c */

@@ -158,19 +158,15 @@ static ALWAYS_INLINE const char *read_one(const struct shape *shape, const char 
 
 /* ---- both ---- */
 
-static ALWAYS_INLINE bool read_shape(const struct shape *shape, struct iso_json *json,
-                                     struct iso_history *history)
+bool native_read_plain(struct iso_json *json, struct iso_history *history)
 {
-    const char *behind = read_run(shape, json->at, json->end, history);
+    bool is_loose = json->at[5] == ' ';
+    const char *behind = is_loose ? read_run(&loose, json->at, json->end, history)
+                                  : read_run(&tight, json->at, json->end, history);
     if (!behind)
-        behind = read_one(shape, json->at, json->end, history);
+        behind = is_loose ? read_one(&loose, json->at, json->end, history)
+                          : read_one(&tight, json->at, json->end, history);
     if (behind)
         json->at = behind;
     return behind;
-}
-
-bool native_read_plain(struct iso_json *json, struct iso_history *history)
-{
-    return json->at[5] == ' ' ? read_shape(&loose, json, history)
-                              : read_shape(&tight, json, history);
 }

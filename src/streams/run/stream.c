@@ -11,22 +11,6 @@ enum { UNCOVERED_SKIP, UNCOVERED_JUDGE }; /* --uncovered */
 
 /* ---- what the pipeline calls, with the stream as its context ---- */
 
-static enum iso_status emit_line(void *context, const char *line, size_t length,
-                                 struct iso_error *error)
-{
-    struct run_stream *stream = context;
-    return run_output_emit(&stream->output, line, length, error);
-}
-
-/* Serves a line to the status server: with --json standard output is the object's alone. */
-static enum iso_status serve_line(void *context, const char *line, size_t length,
-                                  struct iso_error *error)
-{
-    struct run_stream *stream = context;
-    run_output_serve(&stream->output, line, length);
-    return error->status;
-}
-
 static bool on_transactions(void *context, const struct iso_history *block, uint32_t first,
                             uint32_t count, struct iso_error *error)
 {
@@ -137,8 +121,8 @@ static iso_pipeline_sink sink_of(const struct run_stream *stream)
 {
     const struct run_stream_options *options = stream->options;
     if (stream->output.producer || (!options->json && !options->silent))
-        return emit_line;
-    return options->served ? serve_line : NULL;
+        return run_output_emit;
+    return options->served ? run_output_serve : NULL;
 }
 
 /* Sets limits that follow from options, beside the pipeline's own. */
@@ -186,7 +170,8 @@ static void set_callbacks(struct iso_pipeline_options *settings, struct run_stre
     const struct run_stream_options *options = stream->options;
     bool wants_joined =
         settings->seeks_order || options->to_history || options->any_order || stream->kept.history;
-    settings->context = settings->sink_context = stream;
+    settings->context = stream;
+    settings->sink_context = &stream->output;
     settings->sink = sink_of(stream);
     settings->on_transactions = on_transactions;
     settings->on_joined = wants_joined ? on_joined : NULL;

@@ -44,7 +44,7 @@ static void take_batch(struct iso_aion *engine, uint32_t batch, uint64_t until)
     group->sorted = true;
 }
 
-static void end_batch(struct iso_aion *engine, bool emit)
+void aion_group_end(struct iso_aion *engine, bool emit)
 {
     struct aion_group *group = &engine->group;
     uint64_t until = aion_reorder_window_until(&engine->reorder.window, engine->time.now);
@@ -59,6 +59,7 @@ static void end_batch(struct iso_aion *engine, bool emit)
         aion_run_batches(engine, emit);
     }
     group->waits = false;
+    assert(!group->count && (!emit || !group->unreported));
     aion_spill(engine);
 }
 
@@ -83,14 +84,8 @@ void aion_group_add(struct iso_aion *engine, const struct aion_accepted *accepte
     group->order.payloads[group->count++] = number;
     if (group->count < GROUP && (!group->sorted || group->count % batch))
         return;
-    end_batch(engine, false);
+    aion_group_end(engine, false);
     aion_reorder_window_begin(&engine->reorder.window, engine->time.now);
-}
-
-void aion_group_end(struct iso_aion *engine)
-{
-    end_batch(engine, true);
-    assert(!engine->group.count && !engine->group.unreported);
 }
 
 void aion_group_release(struct aion_group *group)

@@ -361,11 +361,6 @@ void aion_apply_reordered(struct iso_aion_shard *shard, const struct aion_turn *
     apply_all(shard, &march);
 }
 
-void iso_aion_shard_emit(struct iso_aion_shard *shard)
-{
-    aion_pending_emit_fresh(shard);
-}
-
 /* ---- time ---- */
 
 void iso_aion_shard_advance(struct iso_aion_shard *shard, uint64_t limit, uint64_t passed,
@@ -378,7 +373,7 @@ void iso_aion_shard_advance(struct iso_aion_shard *shard, uint64_t limit, uint64
     floor = floor < shard->time.passed ? floor : shard->time.passed;
     shard->time.floor = floor > shard->time.floor ? floor : shard->time.floor;
     /* of what has just been released: final at once where the watermark has come */
-    aion_pending_emit_fresh(shard);
+    iso_aion_shard_emit(shard);
     aion_ties_advance(shard);
     aion_pending_advance(shard);
     aion_readers_advance(shard);

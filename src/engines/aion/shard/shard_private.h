@@ -282,7 +282,6 @@ bool aion_pending_end(struct iso_aion_shard *shard,
 void aion_pending_set(struct iso_aion_shard *shard, uint32_t number, uint32_t operation,
                       enum aion_state state, uint32_t cause);
 void aion_pending_advance(struct iso_aion_shard *shard);
-void aion_pending_emit_fresh(struct iso_aion_shard *shard);
 void aion_pending_tick(struct iso_aion_shard *shard);
 
 /* A read of a cell: whether that of its row is wrong has changed; `observed` is one of the pending

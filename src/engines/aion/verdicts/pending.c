@@ -570,7 +570,7 @@ static void schedule_pending(struct iso_aion_shard *shard, struct aion_pending *
 
 /* Reports verdicts that were opened or went wrong since the last time and were not set right; the
  * rest stays among the fresh. */
-void aion_pending_emit_fresh(struct iso_aion_shard *shard)
+void iso_aion_shard_emit(struct iso_aion_shard *shard)
 {
     uint32_t left = 0;
     for (uint32_t i = 0; i < shard->pending.fresh.count; i++) {
@@ -647,5 +647,5 @@ void aion_pending_tick(struct iso_aion_shard *shard)
             emit_by_deadline(shard, subject, ISO_NONE);
     }
     if (shard->options.emit_after_ms && shard->pending.fresh.count)
-        aion_pending_emit_fresh(shard);
+        iso_aion_shard_emit(shard);
 }

@@ -119,18 +119,22 @@ static bool is_unlisted(const char *line, size_t length)
     return length > location + sizeof state && !memcmp(line + location, state, sizeof state - 1);
 }
 
-void run_output_serve(struct run_output *output, const char *line, size_t length)
+enum iso_status run_output_serve(void *context, const char *line, size_t length,
+                                 struct iso_error *error)
 {
+    struct run_output *output = context;
     if (output->web && !is_unlisted(line, length))
         iso_web_add(output->web, line, length);
+    return error->status;
 }
 
-enum iso_status run_output_emit(struct run_output *output, const char *line, size_t length,
+enum iso_status run_output_emit(void *context, const char *line, size_t length,
                                 struct iso_error *error)
 {
+    struct run_output *output = context;
     size_t emitted = output->emitted ? output->emitted(output->context, line, length) : 0;
     assert(emitted <= length);
-    run_output_serve(output, line, length);
+    run_output_serve(output, line, length, error);
     if (emitted == length ||
         (output->in_words && print_in_words(output, line, length, error) != ISO_OK))
         return error->status;

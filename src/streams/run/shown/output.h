@@ -32,12 +32,13 @@ enum iso_status run_output_open(struct run_output *output, const struct run_stre
                                 struct iso_error *error);
 enum iso_status run_output_close(struct run_output *output, struct iso_error *error);
 
-/* A line of the verdict. */
-enum iso_status run_output_emit(struct run_output *output, const char *line, size_t length,
+/* A line of the verdict; `output` is a struct run_output (iso_pipeline_sink). */
+enum iso_status run_output_emit(void *output, const char *line, size_t length,
                                 struct iso_error *error);
 
-/* Sends a line to the status server alone: with --json standard output is the object's. */
-void run_output_serve(struct run_output *output, const char *line, size_t length);
+/* The same, to the status server alone: with --json standard output is the object's. */
+enum iso_status run_output_serve(void *output, const char *line, size_t length,
+                                 struct iso_error *error);
 
 /* Shows whoever reads the verdicts what was emitted until now. */
 void run_output_flush(struct run_output *output);
