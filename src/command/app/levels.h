@@ -33,6 +33,8 @@ struct levels {
     uint64_t judged, unjudged; /* reads, at all levels */
 };
 
+/* Of a capture without changes (suite/alone.h). */
+enum iso_status levels_judge_alone(struct app *app, struct levels *levels);
 /* Of a stream that has concluded, with all its transactions kept, as they came. */
 enum iso_status levels_judge(struct app *app, struct levels *levels,
                              const struct run_stream *stream);

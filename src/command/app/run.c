@@ -24,7 +24,7 @@ struct suite_command_line {
     const char *keep, *judge, *version, *pattern, *status_file;
     int level, fail_level;
     uint64_t at_least; /* a share of the reads: parts of 2^32 */
-    bool starts;
+    bool starts, is_alone;
     bool json, quiet, allow_unjudged, shows_values;
     struct app_explanation explanation;
 };
@@ -41,6 +41,9 @@ static const struct cli_option options[] = {
                  "which sessions go. Others are passed on."),
     CLI_ROW_TEXT("postgres-version", "VERSION", PLACE(version),
                  "Of that one: 15, for example. By default the newest that is installed."),
+    CLI_ROW_FLAG("no-stream", PLACE(is_alone),
+                 "Read no changes: needs neither a slot nor REPLICATION. Reads are compared with\n"
+                 "each other alone, and the verdict is violated or undecided (no-stream)."),
     CLI_ROW_GROUP("What to check"),
     CLI_ROW_CHOICE("level", ISO_LEVEL_WORDS, PLACE(level),
                    "Each transaction is judged at the level at which it ran. This says, beside\n"
@@ -183,6 +186,26 @@ static enum iso_status judge(struct app *app, const struct suite_command_line *l
     return app->error.status;
 }
 
+/* Refuses what records alone do not say. */
+static enum iso_status check_alone(struct app *app, const struct suite_command_line *line)
+{
+    if (app_explanation_wanted(&line->explanation) || line->level >= 0 || line->fail_level >= 0)
+        return iso_error_set(&app->error, ISO_BAD_INPUT,
+                             "--no-stream: a level that is asked for, explanations and reports "
+                             "need the database's changes");
+    return ISO_OK;
+}
+
+static enum iso_status judge_base(struct app *app, const struct suite_command_line *line,
+                                  struct levels *levels)
+{
+    if (!levels->facts->is_alone)
+        return judge(app, line, levels);
+    if (check_alone(app, line) == ISO_OK && levels_judge_alone(app, levels) == ISO_OK)
+        take_left_out(levels);
+    return app->error.status;
+}
+
 /* Database by database, each by itself. */
 static enum iso_status judge_all(struct app *app, const struct suite_command_line *line,
                                  const struct suite_result *result, struct levels *all)
@@ -193,7 +216,7 @@ static enum iso_status judge_all(struct app *app, const struct suite_command_lin
         levels.facts = facts;
         levels.reason = NULL;
         if (facts->tables)
-            judge(app, line, &levels);
+            judge_base(app, line, &levels);
         if (!line->quiet && (facts->failure || !facts->tables))
             cli_log("%s: not judged%s: %s", facts->name, facts->tables ? " from there on" : "",
                     facts->failure ? facts->failure : "it is gone");
@@ -283,8 +306,12 @@ static enum iso_status run_command(struct app *app, const struct suite_command_l
 {
     struct iso_text folder = {0};
     enum iso_status status = make_folder(line, &folder, &app->error);
-    struct suite_options suite = {url, (char *const *)arguments, folder.bytes,
-                                  line->pattern ? line->pattern : "*", line->shows_values};
+    struct suite_options suite = {url,
+                                  (char *const *)arguments,
+                                  folder.bytes,
+                                  line->pattern ? line->pattern : "*",
+                                  line->shows_values,
+                                  !line->is_alone};
     if (status == ISO_OK)
         status = suite_run(&suite, result, &app->error);
     if (status == ISO_OK && line->keep)
@@ -330,6 +357,8 @@ static enum iso_status run_as_asked(struct app *app, void *target, const struct 
     const struct suite_command_line *line = target;
     struct suite_result result = {.exit_status = 0};
     struct suite_server server = {.process = 0};
+    if (line->is_alone && check_alone(app, line) != ISO_OK)
+        return app->error.status;
     if (line->judge)
         return judge_kept(app, line, files);
     enum iso_database_protocol protocol;

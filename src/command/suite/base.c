@@ -46,17 +46,28 @@ static enum iso_status find_name(struct suite_base *base, struct iso_error *erro
     return ISO_OK;
 }
 
+/* Tables and their rows; of records alone, tables. */
+static enum iso_status begin(struct suite_base *base, struct iso_error *error)
+{
+    if (find_name(base, error) != ISO_OK)
+        return error->status;
+    return base->facts.is_alone
+               ? suite_tables_read(&base->changes.tables, base->beside, true, error)
+               : put_initial(base, error);
+}
+
 enum iso_status suite_base_open(struct suite_base *base, const char *url, const char *path,
-                                struct iso_error *error)
+                                bool streams, struct iso_error *error)
 {
     base->changes.capture = &base->capture;
     base->is_open = true;
     base->facts.path = copy(path);
-    if (suite_slot_open(&base->slot, url, error) != ISO_OK)
+    base->facts.is_alone = !streams;
+    if (streams && suite_slot_open(&base->slot, url, error) != ISO_OK)
         return error->status;
     base->capture.writer = iso_capture_writer_new(path, error);
     base->beside = base->capture.writer ? suite_connect(url, false, error) : NULL;
-    if (base->beside && find_name(base, error) == ISO_OK && put_initial(base, error) == ISO_OK)
+    if (base->beside && begin(base, error) == ISO_OK)
         base->facts.covered = (uint64_t)iso_clock_nanoseconds();
     return error->status;
 }
@@ -140,11 +151,22 @@ static enum iso_status nudge(struct suite_base *base, struct iso_error *error)
                      error);
 }
 
+/* The catalog, and then the records of before. */
+static enum iso_status take_alone(struct suite_base *base, struct iso_error *error)
+{
+    base->goal.waiting = base->waiting.used;
+    base->facts.covered = base->changes.tables.snapshots.asked;
+    return base->goal.waiting && suite_base_look(base, error) == ISO_OK ? put_records(base, error)
+                                                                        : error->status;
+}
+
 /* A batch of changes, with what the catalog says behind it, and then the records of before. */
 static enum iso_status take_changes(struct suite_base *base, struct iso_error *error)
 {
     struct suite_goal *goal = &base->goal;
     const struct suite_snapshots *snapshots = &base->changes.tables.snapshots;
+    if (base->facts.is_alone)
+        return take_alone(base, error);
     if (!goal->is_set)
         *goal = (struct suite_goal){true, snapshots->flushed, snapshots->asked, base->waiting.used,
                                     iso_clock_ms()};
@@ -187,6 +209,8 @@ static enum iso_status read_to_the_end(struct suite_base *base, struct iso_error
 {
     base->changes.ended = false;
     base->goal.is_set = false;
+    if (base->facts.is_alone)
+        return take_snapshot(base, error) == ISO_OK ? take_alone(base, error) : error->status;
     if (suite_ask(base->beside, "SELECT pg_logical_emit_message(true, 'isochron run', 'end')",
                   error) != ISO_OK)
         return error->status;
@@ -203,7 +227,8 @@ static enum iso_status read_to_the_end(struct suite_base *base, struct iso_error
 /* Who wrote only UNLOGGED tables, or asked for an xid, has one and no changes. */
 static void put_empty(struct suite_base *base, struct iso_error *error)
 {
-    for (uint32_t i = 0; i < base->records.xid_count && error->status == ISO_OK; i++)
+    for (uint32_t i = 0;
+         !base->facts.is_alone && i < base->records.xid_count && error->status == ISO_OK; i++)
         suite_changes_put_empty(&base->changes, base->records.xids[i], error);
 }
 

@@ -35,6 +35,30 @@ enum iso_status suite_capture_put(struct suite_capture *capture, const char *top
     return iso_capture_write(capture->writer, &message, error);
 }
 
+enum iso_status suite_capture_read(const char *path,
+                                   void (*take)(void *context, const char *topic, const char *text,
+                                                size_t length),
+                                   void *context, struct iso_error *error)
+{
+    struct iso_inputs inputs;
+    struct iso_text text = {0};
+    const struct iso_message *messages;
+    uint32_t count;
+    iso_inputs_init(&inputs);
+    struct iso_capture_reader *reader = iso_capture_reader_new(path, &inputs, error);
+    while (reader && iso_capture_read(reader, &messages, &count, error) == ISO_OK && count)
+        for (uint32_t i = 0; i < count; i++) {
+            text.used = 0;
+            iso_text_put_bytes(&text, messages[i].payload.data, messages[i].payload.size);
+            *iso_text_reserve(&text, ISO_JSON_PADDING) = 0;
+            take(context, messages[i].topic, text.bytes, text.used);
+        }
+    iso_capture_reader_free(reader);
+    iso_inputs_release(&inputs);
+    iso_text_release(&text);
+    return error->status;
+}
+
 void suite_changes_release(struct suite_changes *changes)
 {
     suite_tables_release(&changes->tables);

@@ -23,6 +23,12 @@ enum iso_status suite_capture_put(struct suite_capture *capture, const char *top
                                   size_t key_length, const char *payload, size_t length,
                                   struct iso_error *error);
 
+/* Hands over each message, with ISO_JSON_PADDING readable bytes behind it. */
+enum iso_status suite_capture_read(const char *path,
+                                   void (*take)(void *context, const char *topic, const char *text,
+                                                size_t length),
+                                   void *context, struct iso_error *error);
+
 struct suite_changes {
     struct suite_capture *capture;
     struct suite_tables tables;

@@ -54,10 +54,11 @@ static void put_facts(struct iso_text *text, const struct suite_facts *facts)
         put_string(text, "table", facts->unjudged_of.list[i].table);
         iso_text_format(text, "\"reads\":%" PRIu64 "}", facts->unjudged_of.list[i].reads);
     }
-    iso_text_format(
-        text,
-        "],\"left_out\":%s,\"covered\":%" PRIu64 ",\"late\":%" PRIu64 ",\"unjudged\":%" PRIu64 "}",
-        facts->is_left_out ? "true" : "false", facts->covered, facts->late, facts->unjudged);
+    iso_text_format(text,
+                    "],\"left_out\":%s,\"alone\":%s,\"covered\":%" PRIu64 ",\"late\":%" PRIu64
+                    ",\"unjudged\":%" PRIu64 "}",
+                    facts->is_left_out ? "true" : "false", facts->is_alone ? "true" : "false",
+                    facts->covered, facts->late, facts->unjudged);
 }
 
 enum iso_status suite_result_write(const struct suite_result *result, const char *folder,
@@ -145,6 +146,8 @@ static void take_facts(struct iso_json *json, struct suite_facts *facts, const c
             take_unjudged(json, facts);
         else if (iso_json_is(&member, "left_out"))
             iso_json_boolean(json, &facts->is_left_out);
+        else if (iso_json_is(&member, "alone"))
+            iso_json_boolean(json, &facts->is_alone);
         else
             *number_of(facts, &member) = take_number(json);
     }

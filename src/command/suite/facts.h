@@ -25,6 +25,7 @@ struct suite_facts {
     char *path;       /* of the capture; NULL: there is none */
     char *tables;     /* that can be judged, "public.a;public.b"; NULL: it was never whole */
     bool is_left_out; /* --database does not name it */
+    bool is_alone;    /* there are records and no changes */
     uint64_t
         covered;   /* the clock's nanoseconds: all changes of before are there; 0: not even rows */
     uint64_t late; /* records that came when it was closed */

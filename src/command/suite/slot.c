@@ -45,7 +45,7 @@ static enum iso_status check_server(struct iso_database *database, struct iso_er
     if (!value || strcmp(value, "logical"))
         return iso_error_set(error, ISO_BAD_INPUT,
                              "wal_level is %s, expected logical: ALTER SYSTEM SET wal_level = "
-                             "logical, and restart the server",
+                             "logical, and restart the server; --no-stream does without",
                              value ? value : "not known");
     value = iso_database_ask(database,
                              "SELECT current_setting('max_replication_slots')::int - count(*) "
@@ -84,6 +84,12 @@ enum iso_status suite_slot_open(struct suite_slot *slot, const char *url, struct
 {
     char sql[200];
     *slot = (struct suite_slot){.connection = suite_connect(url, true, error)};
+    if (!slot->connection && strstr(error->text, "replication role")) {
+        *error = (struct iso_error){.status = ISO_OK};
+        iso_error_set(error, ISO_BAD_INPUT,
+                      "the user may not replicate: ALTER USER ... REPLICATION; --no-stream does "
+                      "without");
+    }
     if (!slot->connection || check_server(slot->connection, error) != ISO_OK)
         return error->status;
     static unsigned made;

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "base/hash.h"
 #include "base/memory.h"
 #include "base/sorted.h"
 #include "suite/slot.h"
@@ -41,6 +42,18 @@ static bool read_snapshot(struct suite_snapshots *snapshots, const char *text,
     return true;
 }
 
+/* What is running at the upper end is as if it had not begun. */
+static void trim(struct suite_snapshots *snapshots, struct suite_snapshot *snapshot)
+{
+    while (snapshot->end > snapshot->first &&
+           snapshots->running[snapshot->end - 1] + 1 == snapshot->xmax) {
+        snapshot->end--;
+        snapshot->xmax--;
+    }
+    snapshot->xmin =
+        snapshot->end > snapshot->first ? snapshots->running[snapshot->first] : snapshot->xmax;
+}
+
 void suite_snapshots_take(struct suite_snapshots *snapshots, const char *text, uint64_t sent,
                           uint64_t answered)
 {
@@ -48,6 +61,8 @@ void suite_snapshots_take(struct suite_snapshots *snapshots, const char *text, u
         .answered = answered, .sent = sent, .first = snapshots->running_count};
     bool is_one = read_snapshot(snapshots, text, &next);
     next.end = snapshots->running_count;
+    trim(snapshots, &next);
+    snapshots->running_count = next.end;
     struct suite_snapshot *last = snapshots->count ? &snapshots->list[snapshots->count - 1] : NULL;
     bool is_same = is_one && last && are_equal(snapshots, last, &next);
     if (is_same)
@@ -126,6 +141,24 @@ void suite_snapshots_find(const struct suite_snapshots *snapshots, uint32_t xid,
         *visible_by = snapshots->list[low].answered;
     if (low)
         *hidden_until = snapshots->list[low - 1].sent;
+}
+
+uint64_t suite_snapshots_hash(const struct suite_snapshots *snapshots, uint32_t number)
+{
+    const struct suite_snapshot *snapshot = &snapshots->list[number];
+    uint64_t hash = iso_hash_number(snapshot->xmax);
+    for (uint32_t i = snapshot->first; i < snapshot->end; i++)
+        hash = iso_hash_number(hash + snapshots->running[i]);
+    return hash ? hash : 1;
+}
+
+uint64_t suite_snapshots_around(const struct suite_snapshots *snapshots, uint64_t sent,
+                                uint64_t answered)
+{
+    uint32_t low = 0, high = snapshots->count;
+    ISO_BISECT(low, high, middle, snapshots->list[middle].answered <= sent);
+    bool is_one = sent && low && answered <= snapshots->list[low - 1].sent;
+    return is_one ? suite_snapshots_hash(snapshots, low - 1) : 0;
 }
 
 void suite_snapshots_release(struct suite_snapshots *snapshots)

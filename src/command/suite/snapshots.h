@@ -43,4 +43,9 @@ void suite_snapshots_find(const struct suite_snapshots *snapshots, uint32_t xid,
                           uint64_t *visible_by, uint64_t *hidden_until);
 /* Whether the last of the first `count` saw the transaction's end. */
 bool suite_snapshots_see(const struct suite_snapshots *snapshots, uint32_t count, uint32_t xid);
+/* A hash of what it sees; and of what statements saw that were sent and answered then, 0: that is
+ * not known, since no snapshots of before and of behind them are equal. */
+uint64_t suite_snapshots_hash(const struct suite_snapshots *snapshots, uint32_t number);
+uint64_t suite_snapshots_around(const struct suite_snapshots *snapshots, uint64_t sent,
+                                uint64_t answered);
 void suite_snapshots_release(struct suite_snapshots *snapshots);

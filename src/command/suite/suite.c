@@ -106,7 +106,7 @@ static enum iso_status open_base(struct suite *suite, const char *database, stru
     iso_text_format(&path, "%s/run%.0u" SUITE_CAPTURE, suite->options->folder, number);
     *iso_text_reserve(&path, 1) = 0;
     put_url(suite, NULL, database, &url);
-    suite_base_open(base, url.bytes, path.bytes, error);
+    suite_base_open(base, url.bytes, path.bytes, suite->options->streams, error);
     iso_text_release(&url);
     iso_text_release(&path);
     return error->status;
@@ -258,7 +258,7 @@ static void serve_no_more(struct suite *suite)
 
 static enum iso_status open_gate(struct suite *suite, struct iso_error *error)
 {
-    char *host = iso_database_place(suite->bases[0]->slot.connection);
+    char *host = iso_database_place(suite->bases[0]->beside);
     snprintf(suite->sid, sizeof suite->sid, "run-%d", (int)getpid());
     iso_text_put(&suite->server, host);
     *iso_text_reserve(&suite->server, 1) = 0;

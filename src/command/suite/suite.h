@@ -22,6 +22,7 @@ struct suite_options {
     const char *folder;     /* where captures go, and what is needed meanwhile; it exists */
     const char *pattern;    /* of databases, as fnmatch has them */
     bool shows_values;      /* in the texts of statements */
+    bool streams;           /* changes, too; else there are records alone */
 };
 
 /* ISO_BAD_INPUT: the command was not started. */

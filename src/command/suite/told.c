@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "base/memory.h"
-#include "capture/capture.h"
 #include "suite/changes.h"
 #include "suite/operation.h"
 
@@ -15,7 +14,6 @@ const char *const suite_level_names[SUITE_LEVELS] = {"READ COMMITTED", "REPEATAB
 void suite_told_release(struct suite_told *told)
 {
     iso_json_release(&told->json);
-    iso_text_release(&told->line);
     iso_text_release(&told->texts);
     iso_number_map_release(&told->by_text);
     iso_number_map_release(&told->by_tid);
@@ -82,7 +80,7 @@ static void take_operations(struct suite_told *told)
     }
 }
 
-static void take_level(struct iso_json *json, struct suite_record *record)
+void suite_take_level(struct iso_json *json, struct suite_record *record)
 {
     struct iso_json_text name;
     iso_json_string(json, &name);
@@ -103,7 +101,7 @@ static void take_members(struct suite_told *told, struct suite_record *record, u
         else if (iso_json_is(&member, "tid") && iso_json_string(json, &text))
             *tid = iso_hash_text(text.at, text.length);
         else if (iso_json_is(&member, "level"))
-            take_level(json, record);
+            suite_take_level(json, record);
         else if (iso_json_is(&member, "sent"))
             record->sent = suite_take_number(json);
         else if (iso_json_is(&member, "answered"))
@@ -135,33 +133,18 @@ void suite_told_take(struct suite_told *told, const char *line, size_t length)
     ISO_PUSH(told->list, told->count, told->capacity, record);
 }
 
-/* ---- a capture ---- */
-
-static void take_message(struct suite_told *told, const struct iso_message *message)
+static void take_line(void *context, const char *topic, const char *line, size_t length)
 {
-    struct iso_text *line = &told->line;
-    line->used = 0;
-    iso_text_put_bytes(line, (const char *)message->payload.data, message->payload.size);
-    *iso_text_reserve(line, ISO_JSON_PADDING) = 0;
-    if (!strcmp(message->topic, SUITE_RECORDS))
-        suite_told_take(told, line->bytes, line->used);
-    else if (!strcmp(message->topic, SUITE_SNAPSHOTS))
-        suite_snapshots_read(&told->snapshots, line->bytes);
+    struct suite_told *told = context;
+    if (!strcmp(topic, SUITE_RECORDS))
+        suite_told_take(told, line, length);
+    else if (!strcmp(topic, SUITE_SNAPSHOTS))
+        suite_snapshots_read(&told->snapshots, line);
 }
 
 enum iso_status suite_told_read(struct suite_told *told, const char *path, struct iso_error *error)
 {
-    struct iso_inputs inputs;
-    const struct iso_message *messages;
-    uint32_t count;
-    iso_inputs_init(&inputs);
-    struct iso_capture_reader *reader = iso_capture_reader_new(path, &inputs, error);
-    while (reader && iso_capture_read(reader, &messages, &count, error) == ISO_OK && count)
-        for (uint32_t i = 0; i < count; i++)
-            take_message(told, &messages[i]);
-    iso_capture_reader_free(reader);
-    iso_inputs_release(&inputs);
-    return error->status;
+    return suite_capture_read(path, take_line, told, error);
 }
 
 /* ---- a history ---- */

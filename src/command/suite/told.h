@@ -52,7 +52,6 @@ struct suite_told {
     struct iso_number_map by_text;
     struct iso_text texts; /* of statements, each once, with a zero byte behind it */
     struct suite_snapshots snapshots;
-    struct iso_text line;
     uint32_t text; /* of the statement at hand */
     uint64_t sent; /* the same */
 };
@@ -60,6 +59,8 @@ struct suite_told {
 void suite_told_release(struct suite_told *told);
 /* Of a capture. */
 enum iso_status suite_told_read(struct suite_told *told, const char *path, struct iso_error *error);
+/* The level of a record's member, if it is one. */
+void suite_take_level(struct iso_json *json, struct suite_record *record);
 /* Notes a record of it, which ISO_JSON_PADDING readable bytes follow. */
 void suite_told_take(struct suite_told *told, const char *line, size_t length);
 /* Of a transaction of a history that these records are a part of; NULL: nobody recorded it. */

@@ -42,11 +42,28 @@ static void xids_go_around(void **state)
     suite_snapshots_release(&snapshots);
 }
 
+static void statements_saw_what_both_sides_say(void **state)
+{
+    (void)state;
+    struct suite_snapshots snapshots = {.count = 0};
+    suite_snapshots_take(&snapshots, "10:10:", 10, 11);
+    suite_snapshots_take(&snapshots, "10:12:10,11", 20, 21); /* none of these has ended */
+    suite_snapshots_take(&snapshots, "10:12:10", 30, 31);
+    assert_int_equal(snapshots.count, 2);
+    assert_int_equal(suite_snapshots_around(&snapshots, 12, 19),
+                     suite_snapshots_hash(&snapshots, 0));
+    assert_int_equal(suite_snapshots_around(&snapshots, 12, 22), 0);
+    assert_int_equal(suite_snapshots_around(&snapshots, 10, 19), 0);
+    assert_int_equal(suite_snapshots_around(&snapshots, 32, 33), 0);
+    suite_snapshots_release(&snapshots);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_first_that_sees_it_says_so),
         cmocka_unit_test(xids_go_around),
+        cmocka_unit_test(statements_saw_what_both_sides_say),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
