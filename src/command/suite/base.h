@@ -32,8 +32,8 @@ struct suite_base {
     struct iso_text line; /* a record, as the capture has it */
 };
 
-/* Makes its slot, and reads the rows that are there; of one that does not stream, neither. Close and
- * release it in any case. */
+/* Makes its slot, and reads the rows that are there; of one that does not stream, neither. Close
+ * and release it in any case. */
 enum iso_status suite_base_open(struct suite_base *base, const char *url, const char *path,
                                 bool streams, struct iso_error *error);
 /* What is new of it: a round. */
