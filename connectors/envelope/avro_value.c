@@ -1,6 +1,6 @@
 #include "connectors/envelope/avro_value.h"
 
-#include "connectors/envelope/wire.h"
+#include "connectors/envelope/nested.h"
 #include "base/payload.h"
 #include "values/value_type.h"
 

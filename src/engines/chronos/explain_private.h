@@ -1,4 +1,4 @@
-/* Shared by explain.c and explain_list.c. */
+/* Shared by suspects.c and explain_list.c. */
 #pragma once
 
 #include "chronos/writers.h"

@@ -24,7 +24,7 @@
  *   choices.c, placement_clauses.c, solve.c
  * proving     facts -> lemmas (explain.h, derive.h)
  *   prove.c, explain.c, paths.c, pruned.c, terms.c
- *   trim.c, derive.c   lemmas that are not needed
+ *   trim_proof.c, derive.c   lemmas that are not needed
  * polygraph.c is the route.
  */
 #pragma once
@@ -361,7 +361,7 @@ void explanation_order(struct explanation *explanation, uint32_t earlier, uint32
 void explain_cycle(struct engine *engine);      /* the facts close a cycle */
 void explain_empty_read(struct engine *engine); /* a read has no candidate left */
 
-/* trim.c: leaves out of the result's lemmas what their last one does not rest on. */
+/* trim_proof.c: leaves out of the result's lemmas what their last one does not rest on. */
 void trim_proof(struct engine *engine);
 
 static inline bool engine_must_stop(struct engine *engine)

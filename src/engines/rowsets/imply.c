@@ -18,7 +18,7 @@
 
 #include "base/order.h"
 #include "history/additions.h"
-#include "rowsets/judge_private.h"
+#include "rowsets/judged_private.h"
 
 /* The role of a row in a query's result. */
 struct standing {

@@ -17,7 +17,7 @@
 #include "base/order.h"
 #include "base/sorted.h"
 #include "history/additions.h"
-#include "rowsets/judge_private.h"
+#include "rowsets/judged_private.h"
 
 enum { MOST_ADDED = 1u << 25 };
 

@@ -3,7 +3,7 @@
 #include <assert.h>
 #include <string.h>
 
-#include "rowsets/judge_private.h"
+#include "rowsets/judged_private.h"
 
 static bool is_before(const struct rowsets_cursor *cursor, const struct rowsets_cursor *end)
 {

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "rowsets/judge_private.h"
+#include "rowsets/judged_private.h"
 #include "values/spelling.h"
 
 enum { MOST_PAIRS = 10000 };

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "base/sorted.h"
-#include "rowsets/judge_private.h"
+#include "rowsets/judged_private.h"
 #include "verdict/unjudged.h"
 
 enum { MOST_MIXTURES = 256, MOST_OPTIONS = 16, MOST_CHOICES = 8 };

@@ -193,7 +193,7 @@ struct rowsets_known {
     uint32_t mark, write;       /* the transaction that is taken wrote it, as its `write` */
 };
 
-/* The tables, and what is in them (store.c, order.c, equal.c). */
+/* The tables, and what is in them (store.c, row_order.c, equal.c). */
 struct rowsets_store {
     struct rowsets_table *tables;
     uint32_t table_count, table_capacity;
@@ -356,7 +356,7 @@ void rowsets_forget_dead(struct iso_rowsets *engine);
 void rowsets_sweep(struct iso_rowsets *engine, uint64_t steps);
 void rowsets_release_store(struct iso_rowsets *engine);
 
-/* order.c */
+/* row_order.c */
 struct rowsets_cursor {
     uint32_t chunk, at;
 };
@@ -414,7 +414,7 @@ void rowsets_take_unknown(struct iso_rowsets *engine, uint32_t transaction);
 /* check.c: all of a finished history; its queries wait. */
 void rowsets_take_all(struct iso_rowsets *engine, const struct iso_history *history);
 
-/* judge.c: what it waits for, or ISO_NONE: it is final. */
+/* judge_query.c: what it waits for, or ISO_NONE: it is final. */
 enum rowsets_finality {
     ROWSETS_BY_DEADLINE, /* what is found may be retracted, and the query is not done with */
     ROWSETS_FINAL,

@@ -7,7 +7,7 @@
 /* Says why, as printf does. */
 #define VERIFY_REFUSE(error, ...) (iso_error_set(error, ISO_VIOLATED, __VA_ARGS__), ISO_REFUSED)
 
-/* accept.c, finding.c, lemmas.c */
+/* accept.c, graphless.c, lemmas.c */
 enum iso_verification verify_order(const struct iso_history *history,
                                    const struct iso_evidence *evidence, struct iso_error *error);
 enum iso_verification verify_finding(const struct iso_history *history,
@@ -80,7 +80,7 @@ uint32_t finals_of_key(const struct finals *finals, uint32_t key, uint32_t *end)
 uint32_t finals_find(const struct finals *finals, uint32_t key, uint32_t value, uint32_t *end);
 bool finals_has(const struct finals *finals, uint32_t key, uint32_t value, uint32_t transaction);
 
-/* lists.c: how many elements a transaction appends to a key. */
+/* list_reads.c: how many elements a transaction appends to a key. */
 uint32_t lists_appended(const struct iso_history *history, uint32_t transaction, uint32_t key);
 /* Whether all of them, and in their order, stand in the first `prefix` elements of a list read,
  * from `position` on, behind the initial ones. */
@@ -94,7 +94,7 @@ uint32_t lists_last_writer(const struct finals *finals, uint32_t key, uint32_t o
 bool lists_order(const struct finals *finals, const struct iso_literal *literal,
                  uint32_t operation);
 
-/* versions.c: versions.c, where commit timestamps give the order of versions: whether they say one
+/* version_order.c: where commit timestamps give the order of versions, whether they say one
  * of two transactions' versions, and whose version a read saw by the moment at which it looked
  * (ISO_NONE: the initial one; false: that does not say).
  */

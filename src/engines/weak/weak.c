@@ -6,7 +6,7 @@
 #include "base/log.h"
 #include "weak/weak_private.h"
 
-/* Rows of clocks, at most one for each transaction, and what problem.c makes. */
+/* Rows of clocks, at most one for each transaction, and what session_chains.c makes. */
 static bool fits(struct weak *weak)
 {
     enum { BYTES_AN_OPERATION = 40, BYTES_A_TRANSACTION = 80, BYTES_A_KEY = 40 };

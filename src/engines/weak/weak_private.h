@@ -52,7 +52,7 @@ struct weak_chains {
     uint32_t count, part_count;
 };
 
-/* The order that is proposed, and what it has to keep (order.c). */
+/* The order that is proposed, and what it has to keep (proposal.c). */
 struct weak_order {
     uint32_t *list, *position; /* transactions in their order, and where each stands */
     struct bond *bonds;
@@ -61,7 +61,7 @@ struct weak_order {
 };
 
 /* Versions by key, as far as the sweep has come: those of key x are list[key_first[x]] and
- * `filled[x]` of them (sweep.c). */
+ * `filled[x]` of them (order_sweep.c). */
 struct weak_versions {
     uint32_t *key_first, *filled, *list, *slot; /* slot: by write */
     uint32_t *span;     /* writes by key, chain and position; NULL: nobody needed them yet */
@@ -132,12 +132,12 @@ static inline bool is_session_before(const struct weak *weak, uint32_t earlier, 
                          : weak->chains.position[earlier] <= weak->chains.position[last];
 }
 
-/* problem.c: transactions, writes, reads and their writers; false: there are findings. */
+/* session_chains.c: transactions, writes, reads and their writers; false: there are findings. */
 bool weak_problem_build(struct weak *weak);
 void weak_problem_release(struct weak *weak);
 
-/* order.c: an order that keeps sessions, reads and bonds, near the one before. False: they close a
- * cycle. */
+/* proposal.c: an order that keeps sessions, reads and bonds, near the one before. False: they close
+ * a cycle. */
 bool weak_order_propose(struct weak *weak);
 bool weak_order_sort(struct weak *weak);
 bool weak_order_force(struct weak *weak);   /* the same, but bonds that are tried may be broken */
@@ -151,11 +151,11 @@ struct step {
 };
 struct step *weak_order_cycle(const struct weak *weak, uint32_t *count);
 
-/* sweep.c: notes what is broken in the order, as bonds; false: nothing is. */
+/* order_sweep.c: notes what is broken in the order, as bonds; false: nothing is. */
 bool weak_sweep(struct weak *weak);
 void weak_sweep_release(struct weak *weak);
 
-/* explain.c: fills the evidence. A lemma is begun, then gets edges, which bring the choices of
+/* cycle_lemmas.c: fills the evidence. A lemma is begun, then gets edges, which bring the choices of
  * writers that they rest on. */
 struct proof {
     struct weak *weak;
@@ -184,5 +184,5 @@ enum weak_answer weak_choose(struct weak *weak);
 /* psi.c: the same where what writers overwrote is visible, too. BROKEN: the evidence is there. */
 enum weak_answer weak_psi_judge(struct weak *weak);
 
-/* order.c: forgets notes, which may rest on choices. */
+/* proposal.c: forgets notes, which may rest on choices. */
 void weak_order_forget(struct weak *weak);

@@ -67,7 +67,7 @@ struct iso_accounting {
         uint64_t for_schema;   /* reads of nothing, for word that their table was not truncated */
         uint64_t queries;      /* for a watermark, or for such an outcome */
         uint64_t tables; /* for the rest of the first snapshot: its sender marks the end of each */
-        uint64_t beyond; /* reads that differ from what came, for what did not (pipeline/lost.c) */
+        uint64_t beyond; /* reads that differ from what came, for what did not (missing_rows.c) */
         uint64_t of_records, total; /* reads of those records; all of these */
         uint64_t lines; /* of verdicts, for who takes them; the caller adds it, to the total, too */
         struct iso_accounting_oldest {

@@ -69,7 +69,7 @@ struct iso_pipeline_options {
         void *context,
         struct iso_history *block); /* the joined history, block by block; it may be changed */
     uint64_t max_ahead; /* a watermark that lies further above all before it is a bad record; 0:
-                           clock.c says */
+                           far_ahead.c says */
     unsigned hlc_bits;  /* timestamps {p,l} become p << hlc_bits | l; 0: pairs are refused */
     enum iso_on_bad_record on_bad_record;
     uint32_t max_violations; /* in the summary; 0: all */

@@ -51,7 +51,7 @@ struct inputs {
 
 void inputs_release(struct inputs *inputs);
 
-/* Timestamps that arrived (clock.c). */
+/* Timestamps that arrived (far_ahead.c). */
 struct clock_state {
     enum iso_clock kind; /* of all records */
     uint64_t year;       /* in units of the watermark; 0: not known */
@@ -69,7 +69,7 @@ struct grace {
 };
 
 /* Reasons to suppress contradictions: tables that were altered (altered.c), values in two spellings
- * (spelling.c). */
+ * (spelling_doubt.c). */
 enum { ISO_ALTERED_TIMES = 256 };
 
 /* Tables that were truncated or rewritten, and verdicts that wait for word whether theirs was. */
@@ -226,8 +226,8 @@ void pipeline_advance(struct iso_pipeline *pipeline,
                       uint64_t now);                             /* if the inputs' promises allow */
 bool pipeline_idle(struct iso_pipeline *pipeline, uint64_t now); /* whether one became idle */
 
-/* spelling.c: the text of a value that is one, and known; false: a list, nothing, or a value that
- * nobody knows. */
+/* spelling_doubt.c: the text of a value that is one, and known; false: a list, nothing, or a value
+ * that nobody knows. */
 bool pipeline_text_of(const struct iso_aion_value *value, char buffer[ISO_ATOM_TEXT_MAX],
                       struct iso_json_text *text);
 
@@ -235,7 +235,7 @@ bool pipeline_text_of(const struct iso_aion_value *value, char buffer[ISO_ATOM_T
  * is then its kind. */
 bool pipeline_is_probe(const struct iso_aion_event *event, enum iso_violation_kind *kind);
 
-/* spelling.c */
+/* spelling_doubt.c */
 void pipeline_note_types(struct iso_pipeline *pipeline); /* after a batch */
 /* Whether a contradiction's values are one; `notes`: one that is not clear is reported. */
 enum iso_likeness pipeline_compare(struct iso_pipeline *pipeline,
@@ -310,7 +310,7 @@ void pipeline_queries_open(const struct iso_pipeline *pipeline, struct iso_rowse
  * and not reported. */
 bool pipeline_lacks_changes(struct iso_pipeline *pipeline, const struct iso_aion_event *event);
 
-/* lost.c: what did not come. */
+/* missing_rows.c: what did not come. */
 void pipeline_note_lost(struct iso_pipeline *pipeline, const struct iso_atoms *atoms,
                         const struct iso_join_lost *lost);
 void pipeline_put_lost_json(const struct iso_pipeline *pipeline,
@@ -372,7 +372,8 @@ bool pipeline_split_key(struct iso_pipeline *pipeline, struct iso_history *block
 void pipeline_report_contradiction(struct iso_pipeline *pipeline, const struct iso_history *block,
                                    uint32_t transaction, uint64_t first);
 
-/* clock.c: notices timestamps a year above the watermark, and watermarks that no clock explains. */
+/* far_ahead.c: notices timestamps a year above the watermark, and watermarks that no clock
+ * explains. */
 bool pipeline_is_explained(const struct iso_pipeline *pipeline, uint64_t watermark, char *reason,
                            size_t size);
 void pipeline_note_timestamp(struct iso_pipeline *pipeline, uint64_t timestamp);

@@ -34,7 +34,7 @@ struct reports {
     bool closed_early, given_up; /* that was reported */
 };
 
-/* Missing transactions in words (lost.c). */
+/* Missing transactions in words (missing_rows.c). */
 struct lost {
     struct iso_text lines; /* of the first ones, each with its end */
     uint64_t count;        /* of all */

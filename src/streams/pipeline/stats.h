@@ -44,8 +44,8 @@ struct iso_pipeline_stats {
     uint64_t suppressed[ISO_UNJUDGED_REASONS]; /* contradictions that were not reported, by why
                                                 (pipeline/suppress.c) */
     uint64_t suppressed_reads;                 /* of them, the engine's that are not probes */
-    uint64_t beyond;        /* reads that differ beyond what surely came, at the end (lost.c) */
-    uint64_t probes_beyond; /* the same of what the join asked */
+    uint64_t beyond; /* reads that differ beyond what surely came, at the end (missing_rows.c) */
+    uint64_t probes_beyond;        /* the same of what the join asked */
     uint64_t left_out[ISO_AXIOMS]; /* found by the engine and not reported: these, and of tables
                                       that are not covered */
     uint64_t left_out_reads;       /* of those tables */

@@ -3,7 +3,7 @@
  *
  * `lossy`: of a table whose source says that the log lacks changes of it (lossy=yes), or of a
  * column that a client found NULL where the stream has defaults in place of NULL. `spelling`:
- * the two values may be one, spelt in two ways (spelling.c); where they surely are, there is no
+ * the two values may be two spellings of one (spelling_doubt.c); where they are, there is no
  * contradiction, and nothing is counted, unless the report leaves out others of the transaction.
  * `ddl`: a conflict of writers between whose commits the table was emptied (altered.c). Without a
  * change stream: what records read that leave to one what was written. A contradiction is reported

@@ -16,7 +16,7 @@
 #include "connectors/kafka/client.h"
 #include "run/input/joined.h"
 #include "run/input/kept.h"
-#include "run/input/order.h"
+#include "run/input/serial_order.h"
 #include "run/shown/output.h"
 #include "run/input/records.h"
 #include "run/input/recording.h"

@@ -284,7 +284,8 @@ static void check_row(struct sweeping *sweeping, uint32_t read, uint32_t low, ui
 
 /* ---- by source ---- */
 
-/* The transaction's write of a key, or ISO_NONE. problem.c has sorted them where they are many. */
+/* The transaction's write of a key, or ISO_NONE. session_chains.c has sorted them where they are
+ * many. */
 static uint32_t write_of(const struct weak *weak, uint32_t t, uint32_t key)
 {
     uint32_t low = weak->problem.writes.first[t], end = weak->problem.writes.first[t + 1],

@@ -11,7 +11,7 @@
 #include "base/utf8.h"
 #include "connectors/envelope/envelope_private.h"
 #include "connectors/envelope/proto_schema.h"
-#include "connectors/envelope/wire.h"
+#include "connectors/envelope/nested.h"
 #include "connectors/protobuf/wire.h"
 #include "connectors/registry/schemas.h"
 #include "connectors/cdc_common/framing.h"

@@ -3,7 +3,7 @@
 #include "base/memory.h"
 #include "connectors/envelope/avro_value.h"
 #include "connectors/envelope/envelope_private.h"
-#include "connectors/envelope/wire.h"
+#include "connectors/envelope/nested.h"
 #include "connectors/registry/schemas.h"
 #include "connectors/cdc_common/framing.h"
 #include "base/payload.h"

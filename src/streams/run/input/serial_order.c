@@ -1,4 +1,4 @@
-#include "run/input/order.h"
+#include "run/input/serial_order.h"
 
 #include <assert.h>
 #include <inttypes.h>

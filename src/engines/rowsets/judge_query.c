@@ -5,7 +5,7 @@
 
 #include "base/order.h"
 #include "base/sorted.h"
-#include "rowsets/judge_private.h"
+#include "rowsets/judged_private.h"
 
 void judge_doubt(struct judge *judge, uint32_t reasons, uint64_t rows)
 {

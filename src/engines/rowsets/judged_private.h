@@ -164,7 +164,7 @@ void judge_choose_access(struct judge *judge);
  * far, or wrote again. */
 void judge_visit_matches(struct judge *judge, judge_visitor visitor);
 
-/* judge.c */
+/* judge_query.c */
 /* For who judges otherwise: false: it cannot be judged. Close it in any case. */
 bool judge_open(struct judge *judge, struct iso_rowsets *engine, struct rowsets_query *query);
 void judge_close(struct judge *judge);
