@@ -142,8 +142,9 @@ struct iso_aion_host {
                             uint64_t *from, uint64_t *to);
     void (*on_doubted_pairs)(void *context, const struct iso_atoms *atoms, iso_atom key,
                              uint64_t pairs);
-    /* A transaction from `origin` came below the watermark. */
-    void (*on_late)(void *context, uint64_t origin);
+    /* A committed transaction came below the watermark, taken or not: what is final of its keys
+     * was judged without its writes. */
+    void (*on_late)(void *context, const struct iso_history *block, uint32_t transaction);
     /* A transaction of the block was taken, whatever its outcome: it is no repeat, and lies within
      * the retention. */
     void (*on_taken)(void *context, const struct iso_history *block, uint32_t transaction);

@@ -9,8 +9,13 @@
  * may explain a read of a value without a writer, and whatever rests on transactions of the same
  * input. So are records that were lost, where no change stream has their writes; of which input
  * nobody knows.
+ *
+ * Of a transaction that came below a watermark, or below what is kept, the keys are known: what
+ * rests on versions of one of them may have been judged without it, and be of a value that had been
+ * there before.
  */
 #include <assert.h>
+#include <string.h>
 
 #include "aion/structures/values.h"
 #include "base/memory.h"
@@ -37,7 +42,7 @@ void doubts_release(struct doubts *doubts)
 
 /* ---- names ---- */
 
-enum salt { TID = 1, KEY, WRITE, UNWRITTEN };
+enum salt { TID = 1, KEY, WRITE, UNWRITTEN, LATE };
 
 static uint64_t name_of(enum salt salt, uint64_t one, uint64_t other)
 {
@@ -87,7 +92,8 @@ struct pipeline_provenance pipeline_provenance_of(const struct iso_pipeline *pip
 {
     const struct iso_aion_party *parties[] = {&event->transaction, &event->other,
                                               &event->writer_expected, &event->writer_actual};
-    struct pipeline_provenance provenance = {.on_writes = rests_on_writes(pipeline, event->axiom)};
+    struct pipeline_provenance provenance = {.key = key_of(event),
+                                             .on_writes = rests_on_writes(pipeline, event->axiom)};
     provenance.anywhere = provenance.on_writes && (event->axiom == ISO_CDC || lacks_writer(event));
     for (int p = 0; p < PIPELINE_PARTIES; p++) {
         provenance.parties[p] = party(parties[p]);
@@ -155,24 +161,41 @@ static bool was_counted(const struct iso_pipeline *pipeline, const struct findin
     return false;
 }
 
-/* Reports certain verdicts again that rest on a transaction, or on the writes of an input (`tid`
- * 0), which has become doubtful. */
-static void doubt_again(struct iso_pipeline *pipeline, uint64_t tid, uint32_t input,
-                        enum pipeline_doubt why)
+/* What has become doubtful: a transaction, versions of a key, or the writes of an input. */
+struct doubted {
+    uint64_t tid, key; /* digests; 0: none */
+    uint32_t input;
+    enum pipeline_doubt why;
+};
+
+static bool rests_on(const struct finding *finding, const struct doubted *doubted)
+{
+    const struct pipeline_provenance *provenance = &finding->provenance;
+    if (doubted->tid)
+        return names_party(provenance, doubted->tid);
+    if (doubted->key)
+        return provenance->on_writes && provenance->key == doubted->key;
+    return provenance->on_writes && (provenance->anywhere || doubted->why == PIPELINE_LOST ||
+                                     names_input(provenance, doubted->input));
+}
+
+/* Reports certain verdicts again that rest on it. */
+static void doubt_again(struct iso_pipeline *pipeline, struct doubted doubted)
 {
     struct findings *findings = &pipeline->reports.findings;
-    assert(tid || input != ISO_NONE || why == PIPELINE_LOST);
+    assert(doubted.tid || doubted.key || doubted.input != ISO_NONE || doubted.why == PIPELINE_LOST);
     for (size_t i = 0; i < findings->count; i++) {
         struct finding *finding = &findings->list[i];
-        const struct pipeline_provenance *provenance = &finding->provenance;
-        bool rests = tid ? names_party(provenance, tid)
-                         : provenance->on_writes && (provenance->anywhere || why == PIPELINE_LOST ||
-                                                     names_input(provenance, input));
-        if (!rests || !finding->text || finding->doubt)
+        if (!finding->text || finding->doubt || !rests_on(finding, &doubted))
             continue;
         pipeline->stats.doubted[finding->axiom] += !was_counted(pipeline, finding);
-        pipeline_report_again(pipeline, finding, why);
+        pipeline_report_again(pipeline, finding, doubted.why);
     }
+}
+
+static void doubt_input(struct iso_pipeline *pipeline, uint32_t input, enum pipeline_doubt why)
+{
+    doubt_again(pipeline, (struct doubted){.input = input, .why = why});
 }
 
 void pipeline_contradiction(void *context, const struct iso_history *history, uint32_t t,
@@ -182,17 +205,52 @@ void pipeline_contradiction(void *context, const struct iso_history *history, ui
     pipeline->stats.contradictions++;
     uint64_t tid = name_of(TID, aion_atom_digest(&history->atoms, history->txns.tid[t]), 0);
     if (doubt(&pipeline->doubts, tid))
-        doubt_again(pipeline, tid, 0, PIPELINE_CONTRADICTION);
+        doubt_again(pipeline, (struct doubted){.tid = tid, .why = PIPELINE_CONTRADICTION});
     pipeline->doubts.counted_count = 0;
     pipeline_report_contradiction(pipeline, history, t, first);
 }
 
-void pipeline_late(void *context, uint64_t origin)
+static enum pipeline_doubt late_reason(const struct iso_pipeline *pipeline)
+{
+    return iso_aion_closed_early(pipeline->engine) ? PIPELINE_MEMORY : PIPELINE_LATE;
+}
+
+static void doubt_late(struct iso_pipeline *pipeline, uint64_t digest)
+{
+    if (doubt(&pipeline->doubts, name_of(LATE, digest, 0)) || pipeline->doubts.all)
+        doubt_again(pipeline, (struct doubted){.key = digest, .why = late_reason(pipeline)});
+}
+
+/* A key, the row that it is a cell of, and what is counted of its table. */
+static void doubt_late_key(struct iso_pipeline *pipeline, const struct iso_atoms *atoms,
+                           iso_atom key)
+{
+    char buffer[ISO_ATOM_TEXT_MAX];
+    size_t length;
+    const char *text = iso_atom_text(atoms, key, buffer, &length);
+    uint64_t digest = aion_atom_digest(atoms, key);
+    doubt_late(pipeline, digest);
+    doubt_late(pipeline, aion_row_digest(atoms, key, digest));
+    const char *slash = memchr(text, '/', length);
+    if (!slash)
+        return;
+    struct iso_text table = {0};
+    iso_text_put_bytes(&table, text, (size_t)(slash - text));
+    iso_text_put(&table, "#");
+    doubt_late(pipeline, aion_text_digest(table.bytes, table.used));
+    iso_text_release(&table);
+}
+
+void pipeline_late(void *context, const struct iso_history *block, uint32_t transaction)
 {
     struct iso_pipeline *pipeline = context;
-    struct input *input = pipeline_input(pipeline, iso_origin_input(origin));
+    uint32_t number = iso_origin_input(block->txns.origin[transaction]);
+    struct input *input = pipeline_input(pipeline, number);
+    ISO_EACH(o, block->txns.first_op, transaction)
+        if (iso_kind_writes(iso_kind_of(block, o)))
+            doubt_late_key(pipeline, &block->atoms, block->keys.atom[block->ops.key[o]]);
     if (!input->late)
-        doubt_again(pipeline, 0, iso_origin_input(origin), PIPELINE_LATE);
+        doubt_input(pipeline, number, PIPELINE_LATE);
     input->late = pipeline->doubts.late = true;
 }
 
@@ -200,7 +258,7 @@ void pipeline_lacks(struct iso_pipeline *pipeline, uint32_t number)
 {
     struct input *input = pipeline_input(pipeline, number);
     if (!input->lacks)
-        doubt_again(pipeline, 0, number, PIPELINE_SKIPPED);
+        doubt_input(pipeline, number, PIPELINE_SKIPPED);
     input->lacks = pipeline->doubts.lacks = true;
 }
 
@@ -210,7 +268,7 @@ void pipeline_doubt_lost(struct iso_pipeline *pipeline)
     struct counted_loss loss = counted_loss(&pipeline->counted);
     doubts->loses = !pipeline->join && (loss.records || loss.silent);
     if (doubts->loses)
-        doubt_again(pipeline, 0, ISO_NONE, PIPELINE_LOST);
+        doubt_input(pipeline, ISO_NONE, PIPELINE_LOST);
 }
 
 void pipeline_doubt_key(struct iso_pipeline *pipeline, const struct iso_atoms *atoms, iso_atom key)
@@ -284,12 +342,10 @@ enum pipeline_doubt pipeline_doubt_of(const struct iso_pipeline *pipeline,
         return PIPELINE_SKIPPED;
     if (pipeline->doubts.loses)
         return PIPELINE_LOST;
+    if (pipeline->doubts.late && is_doubted(&pipeline->doubts, name_of(LATE, provenance.key, 0)))
+        return late_reason(pipeline);
     if (pipeline->doubts.late && may_be_explained(pipeline, event, &provenance, true))
         return PIPELINE_LATE;
-    /* Records that arrive below the floor are not taken, so that their writes are missing: another
-     * one of the value that was read, too, as rows that come and go have it. */
-    if (iso_aion_closed_early(pipeline->engine))
-        return PIPELINE_MEMORY;
     if (event->assumed)
         return PIPELINE_BEFORE_START;
     bool before = pipeline->doubts.midway && event->state == ISO_AION_FINAL && lacks_writer(event);

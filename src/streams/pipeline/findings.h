@@ -12,6 +12,7 @@ struct finding {
     uint64_t id;
     struct pipeline_provenance {
         uint64_t parties[PIPELINE_PARTIES]; /* digests; 0: nobody */
+        uint64_t key;                       /* digest; 0: none */
         uint32_t inputs[PIPELINE_PARTIES];  /* of nobody: ISO_NONE */
         bool on_writes;                     /* a write that is not known may make it wrong */
         bool anywhere; /* wherever that came from: nobody knows who wrote a version */

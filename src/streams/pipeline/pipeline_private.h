@@ -415,7 +415,7 @@ void pipeline_doubt_lost(struct iso_pipeline *pipeline);
 /* The engine's callbacks, as in struct iso_aion_options. */
 void pipeline_contradiction(void *context, const struct iso_history *history, uint32_t transaction,
                             uint64_t first);
-void pipeline_late(void *context, uint64_t origin);
+void pipeline_late(void *context, const struct iso_history *block, uint32_t transaction);
 bool pipeline_is_doubted(void *context, const struct iso_atoms *atoms, iso_atom tid);
 void pipeline_doubted_pairs(void *context, const struct iso_atoms *atoms, iso_atom key,
                             uint64_t pairs);

@@ -424,6 +424,56 @@ static void record_that_nothing_explains(void **state)
     close_bench(&bench);
 }
 
+/* A value that had been there before: whoever wrote what is missing may have written it again.
+ * Taken or not, whatever rests on the late transaction's keys is doubtful, also where it was
+ * reported as certain; and what rests on others is not. */
+static void late_write_of_an_earlier_value(void **state)
+{
+    static const char *const wrote[] = {
+        "{\"tid\":1,\"sid\":1,\"sts\":9,\"cts\":10,\"ops\":[{\"t\":\"w\",\"k\":\"x\",\"v\":1},"
+        "{\"t\":\"w\",\"k\":\"y\",\"v\":1}]}",
+        "{\"tid\":2,\"sid\":2,\"sts\":19,\"cts\":20,\"ops\":[{\"t\":\"w\",\"k\":\"x\",\"v\":2},"
+        "{\"t\":\"w\",\"k\":\"y\",\"v\":2}]}",
+        "{\"tid\":3,\"sid\":3,\"sts\":%d,\"cts\":%d,\"ops\":[{\"t\":\"r\",\"k\":\"x\",\"v\":1}]}",
+        "{\"tid\":4,\"sid\":4,\"sts\":29,\"cts\":30,\"ops\":[{\"t\":\"w\",\"k\":\"%s\",\"v\":1}]}"};
+    (void)state;
+    for (int i = 0; i < 8; i++) {
+        bool is_kept = i & 1, is_first = i & 2, names_key = i & 4;
+        struct iso_pipeline_options options;
+        struct bench bench;
+        char reader[200], late[200];
+        const char *reason;
+        iso_pipeline_options_init(&options);
+        options.idle_timeout_ms = IDLE_MS;
+        options.engine.retention = is_kept ? 1000 : 10;
+        open_with(&bench, &options, 2);
+        snprintf(reader, sizeof reader, wrote[2], 150, 150);
+        snprintf(late, sizeof late, wrote[3], names_key ? "x" : "y");
+        feed(&bench, 0, IDLE_MS / 2, wrote[0]);
+        feed(&bench, 0, IDLE_MS / 2, wrote[1]);
+        feed(&bench, 0, IDLE_MS / 2, "{\"watermark\":140}");
+        tick(&bench, IDLE_MS);
+        if (is_first)
+            feed(&bench, 1, IDLE_MS + 1, late);
+        feed(&bench, 0, IDLE_MS + 1, reader);
+        feed(&bench, 0, IDLE_MS + 1, "{\"watermark\":200}");
+        tick(&bench, 3 * IDLE_MS);
+        bool is_right = is_kept && is_first && names_key;
+        assert_int_equal(stats_of(&bench).engine.counts[ISO_EXT], !is_right);
+        if (!is_first) {
+            assert_int_equal(iso_pipeline_outcome(bench.pipeline, false, &reason), ISO_VIOLATED);
+            feed(&bench, 1, 3 * IDLE_MS + 1, late);
+        }
+        assert_int_equal(stats_of(&bench).engine.beyond_retention, !is_kept);
+        assert_int_equal(iso_pipeline_outcome(bench.pipeline, false, &reason),
+                         names_key ? ISO_UNDECIDED : ISO_VIOLATED);
+        assert_true(
+            (names_key && !is_right) ==
+            !!strstr(lines(&bench), "\"state\":\"final\",\"doubtful\":\"below-watermark\""));
+        close_bench(&bench);
+    }
+}
+
 static void late_arrival_makes_lines_doubtful(void **state)
 {
     static const char reader[] =
@@ -743,6 +793,7 @@ int main(void)
         cmocka_unit_test(clock_that_jumps_back),
         cmocka_unit_test(watermark_that_nothing_explains),
         cmocka_unit_test(record_that_nothing_explains),
+        cmocka_unit_test(late_write_of_an_earlier_value),
         cmocka_unit_test(late_arrival_makes_lines_doubtful),
         cmocka_unit_test(standing_tentative_violation_is_undecided),
         cmocka_unit_test(messages_above_the_watermark_are_counted),

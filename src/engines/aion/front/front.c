@@ -309,6 +309,14 @@ static void count_reads(struct iso_aion *engine, const struct iso_history *histo
     of[ISO_AION_READS_NO_START] += timeless;
 }
 
+static void report_late(const struct iso_aion *engine, const struct iso_history *history,
+                        uint32_t t)
+{
+    assert(iso_status_of(history, t) == ISO_COMMITTED);
+    if (engine->options.host.on_late)
+        engine->options.host.on_late(engine->options.host.context, history, t);
+}
+
 /* One whose outcome came later was counted as unknown, with its operations. */
 static void count_transaction(struct iso_aion *engine, const struct iso_history *history,
                               uint32_t t, const struct aion_times *times, bool resolved)
@@ -323,8 +331,7 @@ static void count_transaction(struct iso_aion *engine, const struct iso_history 
         is_start(engine, history, t, times) || (!last_moment(times) && !aion_needs_start(engine)))
         return;
     engine->stats.below_watermark++;
-    if (engine->options.host.on_late)
-        engine->options.host.on_late(engine->options.host.context, history->txns.origin[t]);
+    report_late(engine, history, t);
 }
 
 /* True if it is a repeat, or comes from below what is kept; `*status` says if it contradicts what
@@ -343,6 +350,7 @@ static bool is_refused(struct iso_aion *engine, struct aion_key_cache *cache, ui
         !is_start(engine, history, t, times)) {
         engine->stats.beyond_retention++;
         engine->stats.reads_of[ISO_AION_READS_BEYOND_RETENTION] += survey->reads;
+        report_late(engine, history, t);
         return true;
     }
     if (stamp)

@@ -38,6 +38,11 @@ uint64_t aion_values_bytes(const struct aion_values *values)
            iso_index_bytes(&values->table);
 }
 
+uint64_t aion_text_digest(const char *text, size_t length)
+{
+    return XXH3_64bits(text, length);
+}
+
 uint64_t aion_atom_digest(const struct iso_atoms *atoms, iso_atom atom)
 {
     uint32_t index = atom & ~ISO_ATOM_TABLE;
@@ -46,7 +51,7 @@ uint64_t aion_atom_digest(const struct iso_atoms *atoms, iso_atom atom)
     uint64_t payload = atoms->payload[index];
     if (atoms->form[index] >= ISO_FORM_NEGATIVE)
         return atoms->form[index] == ISO_FORM_NEGATIVE ? ~aion_mix(payload) : aion_mix(payload + 1);
-    return XXH3_64bits(atoms->text + payload, atoms->form[index]);
+    return aion_text_digest(atoms->text + payload, atoms->form[index]);
 }
 
 uint64_t aion_row_digest(const struct iso_atoms *atoms, iso_atom key, uint64_t digest)

@@ -72,6 +72,8 @@ bool aion_atoms_same(const struct iso_atoms *left, iso_atom one, const struct is
 
 /* A digest of an atom's text, the same in every table and every run. */
 uint64_t aion_atom_digest(const struct iso_atoms *atoms, iso_atom atom);
+/* The digest that an atom of this text has. */
+uint64_t aion_text_digest(const char *text, size_t length);
 /* The digest of a key; for a cell's key, the digest of its row's key. */
 uint64_t aion_row_digest(const struct iso_atoms *atoms, iso_atom key, uint64_t digest);
 

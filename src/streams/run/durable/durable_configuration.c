@@ -7,7 +7,7 @@
 #include "base/memory.h"
 #include "iso/version.h"
 
-enum { FORMAT = 33 };
+enum { FORMAT = 34 };
 
 static void put_line(struct iso_text *text, const char *name, const char *value)
 {
