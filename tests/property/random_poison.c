@@ -11,6 +11,8 @@
  *  - a record that contradicts none of them, and says nothing of what they read, takes nothing
  *    away.
  *
+ * So it is where a watermark promises what is not true, and what comes below it is taken or not.
+ *
  * What no checker can see is left out: a forged writer that gives a stale read the value it needs,
  * under a tid of its own.
  *
@@ -50,18 +52,35 @@ enum kind {
     FAR_WRITE,    /* a write in a far future */
     FRESH_WRITE,  /* a write of a value that nobody reads */
     SESSION_PART, /* a transaction of an honest session, behind all of it */
+    PROMISE,      /* a watermark that others come below, of both partitions */
+    PROMISE_KEPT, /* the same, with a retention that takes them */
     KINDS
 };
 
-static const char *const names[KINDS] = {
-    "garbage",       "another read",  "another write",      "aborted",
-    "unknown",       "fresh unknown", "fresh aborted",      "append",
-    "far watermark", "far write",     "write of new value", "end of a session"};
+static const char *const names[KINDS] = {"garbage",
+                                         "another read",
+                                         "another write",
+                                         "aborted",
+                                         "unknown",
+                                         "fresh unknown",
+                                         "fresh aborted",
+                                         "append",
+                                         "far watermark",
+                                         "far write",
+                                         "write of new value",
+                                         "end of a session",
+                                         "watermark",
+                                         "watermark within the retention"};
+
+static bool is_promise(enum kind kind)
+{
+    return kind == PROMISE || kind == PROMISE_KEPT;
+}
 
 /* Where it takes away what it may: what follows from it is in doubt. */
 static bool contradicts(enum kind kind)
 {
-    return kind <= UNKNOWN || kind == APPEND;
+    return kind <= UNKNOWN || kind == APPEND || is_promise(kind);
 }
 
 struct stream {
@@ -85,19 +104,20 @@ struct verdict {
 
 /* ---- streams ---- */
 
-static int put_operations(struct random *random, char *text, size_t size)
+static int put_operations(struct random *random, uint32_t values, char *text, size_t size)
 {
     int used = 0, count = 1 + (int)random_below(random, 3);
     for (int i = 0; i < count; i++) {
         bool reads = random_percent(random, 55);
         used += snprintf(text + used, size - (size_t)used,
                          "%s{\"t\":\"%s\",\"k\":\"k%u\",\"v\":%u}", i ? "," : "", reads ? "r" : "w",
-                         random_below(random, KEYS), 1 + random_below(random, 5));
+                         random_below(random, KEYS), 1 + random_below(random, values));
     }
     return used;
 }
 
-static void make_stream(struct random *random, struct stream *stream)
+/* Of few values, so that one that was overwritten is written again. */
+static void make_stream(struct random *random, uint32_t values, struct stream *stream)
 {
     uint64_t time = 10;
     memset(stream->place, 0, sizeof stream->place);
@@ -106,7 +126,7 @@ static void make_stream(struct random *random, struct stream *stream)
         uint32_t session = random_below(random, SESSIONS);
         uint64_t start = time - random_below(random, 8), end = time + 1 + random_below(random, 4);
         time += 3;
-        put_operations(random, operations, sizeof operations);
+        put_operations(random, values, operations, sizeof operations);
         stream->session[t] = session;
         snprintf(stream->records[t], RECORD,
                  "{\"tid\":%u,\"sid\":%u,\"sno\":%u,\"sts\":%" PRIu64 ",\"cts\":%" PRIu64
@@ -115,7 +135,8 @@ static void make_stream(struct random *random, struct stream *stream)
     }
 }
 
-static void forge(struct random *random, enum kind kind, const struct stream *stream, char *text)
+static void forge(struct random *random, enum kind kind, const struct stream *stream,
+                  uint32_t place, char *text)
 {
     uint32_t tid = 1 + random_below(random, TRANSACTIONS), key = random_below(random, KEYS);
     uint32_t value = 1 + random_below(random, 5), session = random_below(random, SESSIONS);
@@ -159,6 +180,10 @@ static void forge(struct random *random, enum kind kind, const struct stream *st
     case FAR_PROMISE:
         snprintf(text, RECORD, "{\"watermark\":\"%" PRIu64 "\"}",
                  UINT64_MAX - random_below(random, 3));
+        break;
+    case PROMISE:
+    case PROMISE_KEPT:
+        snprintf(text, RECORD, "{\"watermark\":%u}", 10 + 3 * place);
         break;
     case FAR_WRITE:
         snprintf(
@@ -245,17 +270,54 @@ static void take_line(struct verdict *verdict, const char *text, size_t length)
     json_decref(line);
 }
 
+static void feed_both(struct iso_pipeline *pipeline, int64_t *offsets, const char *record)
+{
+    feed(pipeline, 0, offsets, record);
+    feed(pipeline, 1, offsets, record);
+}
+
+/* A promise that one session breaks, by a partition of its own: what it wrote before comes then. */
+static void feed_promise(struct iso_pipeline *pipeline, const struct stream *stream,
+                         const char *promise, uint32_t place, int64_t *offsets)
+{
+    for (int is_late = 0; is_late < 2; is_late++) {
+        for (uint32_t t = 0; t < place; t++)
+            if ((stream->session[t] == 1) == is_late)
+                feed(pipeline, is_late, offsets, stream->records[t]);
+        if (!is_late && promise)
+            feed_both(pipeline, offsets, promise);
+    }
+    for (uint32_t t = place; t < TRANSACTIONS; t++)
+        feed(pipeline, stream->session[t] == 1, offsets, stream->records[t]);
+}
+
+static void feed_all(struct iso_pipeline *pipeline, const struct stream *stream, enum kind kind,
+                     const char *forged, uint32_t place)
+{
+    int64_t offsets[2] = {0};
+    if (is_promise(kind))
+        feed_promise(pipeline, stream, forged, place, offsets);
+    for (uint32_t t = 0; t <= TRANSACTIONS && !is_promise(kind); t++) {
+        if (forged && t == place)
+            feed(pipeline, 1, offsets, forged);
+        if (t < TRANSACTIONS)
+            feed(pipeline, 0, offsets, stream->records[t]);
+    }
+    feed_both(pipeline, offsets, "{\"watermark\":1000}");
+}
+
 /* `forged`: the record that comes before honest record `place`, or NULL. */
-static void judge(const struct stream *stream, const char *forged, uint32_t place,
+static void judge(const struct stream *stream, enum kind kind, const char *forged, uint32_t place,
                   struct verdict *verdict)
 {
     struct iso_pipeline_options options;
     struct iso_error error = {.status = ISO_OK};
     const char *reason;
-    int64_t offsets[2] = {0};
     iso_pipeline_options_init(&options);
     options.on_bad_record = ISO_BAD_SKIP;
     options.final_only = true;
+    if (forged && kind == PROMISE)
+        options.engine.retention = 1 + place % 4;
     options.sink = sink;
     options.sink_context = &verdict->lines;
     options.context = verdict;
@@ -266,14 +328,7 @@ static void judge(const struct stream *stream, const char *forged, uint32_t plac
     for (int32_t partition = 0; partition < 2; partition++)
         iso_pipeline_declare(
             pipeline, iso_inputs_number(iso_pipeline_inputs(pipeline), "t", 1, partition), 0);
-    for (uint32_t t = 0; t <= TRANSACTIONS; t++) {
-        if (forged && t == place)
-            feed(pipeline, 1, offsets, forged);
-        if (t < TRANSACTIONS)
-            feed(pipeline, 0, offsets, stream->records[t]);
-    }
-    feed(pipeline, 0, offsets, "{\"watermark\":1000}");
-    feed(pipeline, 1, offsets, "{\"watermark\":1000}");
+    feed_all(pipeline, stream, kind, forged, place);
     if (iso_pipeline_end(pipeline, 0, &error) != ISO_OK)
         abort();
     verdict->outcome = iso_pipeline_outcome(pipeline, false, &reason);
@@ -301,8 +356,12 @@ static const struct finding *find(const struct verdict *verdict, const char *nam
 static bool is_in_doubt(const struct verdict *verdict)
 {
     const struct iso_pipeline_stats *stats = &verdict->stats;
+    const struct iso_aion_stats *engine = &stats->engine;
+    uint64_t not_kept = engine->below_watermark + engine->beyond_retention +
+                        engine->reads_undecided + engine->writes_undecided +
+                        engine->sessions_undecided;
     return verdict->outcome != ISO_OK &&
-           stats->contradictions + stats->bad_records + stats->engine.reads_unjudged;
+           stats->contradictions + stats->bad_records + engine->reads_unjudged + not_kept;
 }
 
 /* NULL: all is as it must be. */
@@ -338,11 +397,11 @@ static bool poison(uint64_t seed, enum kind kind, struct tally *tally)
     struct random random = {seed};
     struct stream stream;
     char forged[RECORD];
-    make_stream(&random, &stream);
-    judge(&stream, NULL, 0, &honest);
+    make_stream(&random, is_promise(kind) ? 2 : 5, &stream);
+    judge(&stream, kind, NULL, 0, &honest);
     for (uint32_t place = 0; place <= TRANSACTIONS; place++) {
-        forge(&random, kind, &stream, forged);
-        judge(&stream, forged, place, &poisoned);
+        forge(&random, kind, &stream, place, forged);
+        judge(&stream, kind, forged, place, &poisoned);
         tally->runs++;
         tally->found += honest.count;
         const char *wrong = wrong_with(kind, &honest, &poisoned, &tally->doubted, &tally->hidden);
