@@ -107,6 +107,7 @@ static void archive_doubt(struct iso_archive *archive, struct iso_pipeline *pipe
     ISO_ARCHIVE_AS(archive, "doubted->count", doubts->doubted.count);
     ISO_ARCHIVE_AS(archive, "doubted->all", doubts->all);
     ISO_ARCHIVE_AS(archive, "pipeline->lacks", doubts->lacks);
+    ISO_ARCHIVE_AS(archive, "pipeline->lacks_rows", doubts->lacks_rows);
     ISO_ARCHIVE_AS(archive, "pipeline->late", doubts->late);
     ISO_ARCHIVE_AS(archive, "pipeline->highest", pipeline->clock.highest);
     ISO_ARCHIVE_AS(archive, "pipeline->beyond", pipeline->clock.beyond);

@@ -8,7 +8,8 @@
  * What was left out, or may still arrive below a watermark, are writes that nobody has seen: they
  * may explain a read of a value without a writer, and whatever rests on transactions of the same
  * input. So are records that were lost, where no change stream has their writes; of which input
- * nobody knows.
+ * nobody knows. A change stream's rows have values that were there before, of whatever input: where
+ * some were left out, nobody who is known need have written what was read.
  *
  * Of a transaction that came below a watermark, or below what is kept, the keys are known: what
  * rests on versions of one of them may have been judged without it, and be of a value that had been
@@ -164,7 +165,7 @@ static bool was_counted(const struct iso_pipeline *pipeline, const struct findin
 /* What has become doubtful: a transaction, versions of a key, or the writes of an input. */
 struct doubted {
     uint64_t tid, key; /* digests; 0: none */
-    uint32_t input;
+    uint32_t input;    /* ISO_NONE: of which nobody knows */
     enum pipeline_doubt why;
 };
 
@@ -175,7 +176,7 @@ static bool rests_on(const struct finding *finding, const struct doubted *doubte
         return names_party(provenance, doubted->tid);
     if (doubted->key)
         return provenance->on_writes && provenance->key == doubted->key;
-    return provenance->on_writes && (provenance->anywhere || doubted->why == PIPELINE_LOST ||
+    return provenance->on_writes && (provenance->anywhere || doubted->input == ISO_NONE ||
                                      names_input(provenance, doubted->input));
 }
 
@@ -183,7 +184,7 @@ static bool rests_on(const struct finding *finding, const struct doubted *doubte
 static void doubt_again(struct iso_pipeline *pipeline, struct doubted doubted)
 {
     struct findings *findings = &pipeline->reports.findings;
-    assert(doubted.tid || doubted.key || doubted.input != ISO_NONE || doubted.why == PIPELINE_LOST);
+    assert(doubted.why != PIPELINE_CERTAIN);
     for (size_t i = 0; i < findings->count; i++) {
         struct finding *finding = &findings->list[i];
         if (!finding->text || finding->doubt || !rests_on(finding, &doubted))
@@ -257,9 +258,11 @@ void pipeline_late(void *context, const struct iso_history *block, uint32_t tran
 void pipeline_lacks(struct iso_pipeline *pipeline, uint32_t number)
 {
     struct input *input = pipeline_input(pipeline, number);
+    bool lacks_rows = pipeline_is_change_stream(pipeline, number);
     if (!input->lacks)
-        doubt_input(pipeline, number, PIPELINE_SKIPPED);
+        doubt_input(pipeline, lacks_rows ? ISO_NONE : number, PIPELINE_SKIPPED);
     input->lacks = pipeline->doubts.lacks = true;
+    pipeline->doubts.lacks_rows |= lacks_rows;
 }
 
 void pipeline_doubt_lost(struct iso_pipeline *pipeline)
@@ -338,7 +341,8 @@ enum pipeline_doubt pipeline_doubt_of(const struct iso_pipeline *pipeline,
         return PIPELINE_MEMORY;
     if (!provenance.on_writes)
         return PIPELINE_CERTAIN;
-    if (pipeline->doubts.lacks && may_be_explained(pipeline, event, &provenance, false))
+    if (pipeline->doubts.lacks_rows ||
+        (pipeline->doubts.lacks && may_be_explained(pipeline, event, &provenance, false)))
         return PIPELINE_SKIPPED;
     if (pipeline->doubts.loses)
         return PIPELINE_LOST;

@@ -150,6 +150,7 @@ struct doubts {
     bool all;              /* there was no room for more */
     bool midway;           /* some input's first messages were not read */
     bool lacks, late;      /* some input does, or is */
+    bool lacks_rows;       /* some change stream's does */
     bool loses;            /* no stream, and clients' records that were counted did not come */
     /* Keys whose pairs the engine has just counted as doubtful: digests, for as long as a
      * contradiction is reported. */
