@@ -12,6 +12,7 @@
 
 #include <assert.h>
 
+#include "base/radix.h"
 #include "rowsets/rowsets_private.h"
 
 enum { SPARE = 1024 };
@@ -27,18 +28,26 @@ static void add_entry(struct rowsets_index *index, uint32_t *head, uint32_t row)
     *head = index->count++;
 }
 
-static void add_value(const struct iso_rowsets *engine, struct rowsets_index *index, uint32_t row,
-                      iso_atom value)
+bool rowsets_index_place(const struct iso_rowsets *engine, const struct rowsets_index *index,
+                         iso_atom value, struct iso_scalar_place *place)
 {
     char buffer[ISO_ATOM_TEXT_MAX];
-    struct iso_scalar_place place;
     if (value == ISO_ABSENT)
-        return;
+        return false;
     struct iso_scalar scalar =
         iso_atom_is_unknown(&engine->atoms, value)
             ? iso_scalar_of_kind(ISO_SCALAR_UNKNOWN)
             : iso_scalar_read(index->of.type, rowsets_text(&engine->atoms, value, buffer));
-    if (!iso_scalar_place(&scalar, &place)) {
+    return iso_scalar_place(&scalar, place);
+}
+
+static void add_value(const struct iso_rowsets *engine, struct rowsets_index *index, uint32_t row,
+                      iso_atom value)
+{
+    struct iso_scalar_place place;
+    if (value == ISO_ABSENT)
+        return;
+    if (!rowsets_index_place(engine, index, value, &place)) {
         add_entry(index, &index->unindexed, row);
         return;
     }
@@ -136,6 +145,28 @@ static void add_row(const struct iso_rowsets *engine, struct rowsets_index *inde
         add_value(engine, index, row, engine->store.versions[cell->first + v].value);
 }
 
+/* Rows of one value stand beside one another: whoever asks for one looks at all of them. */
+static void add_rows(const struct iso_rowsets *engine, const struct rowsets_table *table,
+                     struct rowsets_index *index)
+{
+    struct iso_radix items = iso_radix_allocate(table->row_count);
+    uint32_t count = 0;
+    for (uint32_t c = 0; c < table->chunk_count; c++, rowsets_pass(c * ROWSETS_CHUNK))
+        for (uint32_t i = 0; i < table->chunks[c].count; i++, count++) {
+            uint32_t row = table->chunks[c].rows[i];
+            const struct rowsets_cell *cell = rowsets_find_cell(engine, row, index->of.column);
+            struct iso_scalar_place place;
+            bool is_placed =
+                cell && cell->count && rowsets_index_place(engine, index, cell->newest, &place);
+            items.keys[count] = is_placed ? place.hash : 0;
+            items.payloads[count] = row;
+        }
+    uint32_t *rows = iso_radix_order(items, count);
+    for (uint32_t i = 0; i < count; i++, rowsets_pass(i))
+        add_row(engine, index, rows[i]);
+    iso_free(rows);
+}
+
 bool rowsets_is_type(struct iso_scalar_type one, struct iso_scalar_type other)
 {
     return iso_value_type_equal(one.value, other.value) && one.text == other.text &&
@@ -157,9 +188,7 @@ uint32_t rowsets_index(struct iso_rowsets *engine, uint32_t number, uint32_t col
     *index = (struct rowsets_index){.of = {.column = column, .type = type}, .unindexed = ISO_NONE};
     for (uint32_t i = 0; i < ISO_SCALAR_CLASSES; i++)
         index->classes[i] = ISO_NONE;
-    for (uint32_t c = 0; c < table->chunk_count; c++, rowsets_pass(c * ROWSETS_CHUNK))
-        for (uint32_t i = 0; i < table->chunks[c].count; i++)
-            add_row(engine, index, table->chunks[c].rows[i]);
+    add_rows(engine, table, index);
     return table->index_count - 1;
 }
 

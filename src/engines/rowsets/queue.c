@@ -152,7 +152,7 @@ static void judge_early(struct iso_rowsets *engine, struct rowsets_query *query)
     struct rowsets_table *table = &engine->store.tables[query->table_number];
     table->judged_below = query->bound > table->judged_below ? query->bound : table->judged_below;
     query->turn.seen = table->changes;
-    rowsets_fetch_rows(engine, &query, 1);
+    rowsets_fetch_asked(engine, &query, 1);
     rowsets_judge(engine, query, ROWSETS_BY_DEADLINE);
 }
 
@@ -247,7 +247,7 @@ static void finalize_first(struct iso_rowsets *engine, uint64_t limit, bool is_l
         if (count > first + 1)
             qsort(list + first, count - first, sizeof(struct rowsets_query *), compare_numbers);
     }
-    rowsets_fetch_rows(engine, list, count);
+    rowsets_fetch_asked(engine, list, count);
     for (uint32_t i = 0; i < count; i++)
         finalize(engine, list[i], is_last);
     iso_free(list);

@@ -50,7 +50,8 @@ void iso_rowsets_free(struct iso_rowsets *engine)
     free_queries(engine);
     rowsets_release_store(engine);
     iso_atoms_release(&engine->atoms);
-    ISO_FREE_ALL(engine->block.known, engine->block.plain, engine->block.writes);
+    ISO_FREE_ALL(engine->block.known, engine->block.plain, engine->block.writes,
+                 engine->block.ahead.list, engine->block.texts.list, engine->block.seeks.list);
     iso_text_release(&engine->text);
     rowsets_forget_conditions(engine);
     iso_free(engine);

@@ -8,6 +8,7 @@
  */
 #pragma once
 
+#include "base/fetch.h"
 #include "base/heap.h"
 #include "base/log.h"
 #include "base/memory.h"
@@ -242,6 +243,11 @@ struct rowsets_waiting {
     uint64_t open_ranges;   /* likewise */
 };
 
+struct rowsets_seek {
+    const struct rowsets_index *index;
+    uint64_t hash;
+};
+
 /* Transactions are taken from these (take.c): the block, and lists of the transaction at hand. */
 struct rowsets_block {
     const struct iso_history *history;
@@ -251,7 +257,10 @@ struct rowsets_block {
     uint32_t plain_count, plain_capacity;
     struct rowsets_write *writes; /* of the transaction */
     uint32_t write_count, write_capacity;
-    uint32_t mark; /* of the transaction */
+    uint32_t mark;                       /* of the transaction */
+    ISO_LIST(uint32_t) ahead;            /* what is fetched now: keys or rows, and */
+    ISO_LIST(uint32_t) texts;            /* texts by their hashes, and */
+    ISO_LIST(struct rowsets_seek) seeks; /* what indexes will be asked for (ahead.c) */
 };
 
 /* A condition, `where`, ready to be judged (where.c). */
@@ -321,9 +330,15 @@ uint32_t rowsets_column(struct iso_rowsets *engine, uint32_t table, const char *
                         size_t length);
 uint32_t rowsets_find_row(const struct iso_rowsets *engine, uint32_t table,
                           iso_atom parts); /* ISO_NONE */
-/* What the queries returned is asked for before the first of it is needed. */
-void rowsets_fetch_rows(const struct iso_rowsets *engine, struct rowsets_query *const *queries,
-                        uint32_t count);
+/* Rows lie anywhere, and a row's cells beside one another as a rule. */
+ISO_FETCH rowsets_fetch_cells(const struct iso_rowsets *engine, uint32_t row)
+{
+    enum { LINE = 64 };
+    const char *cells = (const char *)&engine->store.cells[engine->store.rows[row].cells];
+    __builtin_prefetch(cells);
+    __builtin_prefetch(cells + LINE);
+    __builtin_prefetch(cells + 2 * LINE - 1);
+}
 uint32_t rowsets_row(struct iso_rowsets *engine, uint32_t table, iso_atom parts);
 void rowsets_free_row(struct iso_rowsets *engine, uint32_t row);
 struct rowsets_cell *rowsets_find_cell(const struct iso_rowsets *engine, uint32_t row,
@@ -408,9 +423,16 @@ void rowsets_give_up_largest(
 uint64_t rowsets_needed(const struct iso_rowsets *engine);
 
 /* take.c */
+/* The meaning of the block's key; NULL: it is no row's. */
+struct rowsets_known *rowsets_key_of(struct iso_rowsets *engine, uint32_t key);
 void rowsets_take_queries(struct iso_rowsets *engine, uint32_t transaction);
 void rowsets_take_versions(struct iso_rowsets *engine, uint32_t transaction);
 void rowsets_take_unknown(struct iso_rowsets *engine, uint32_t transaction);
+/* ahead.c: as iso_rowsets_add, many at once. */
+void rowsets_add_all(struct iso_rowsets *engine, const uint32_t *transactions, uint32_t count);
+/* What the queries ask, and returned, is fetched before the first of it is needed. */
+void rowsets_fetch_asked(struct iso_rowsets *engine, struct rowsets_query *const *queries,
+                         uint32_t count);
 /* check.c: all of a finished history; its queries wait. */
 void rowsets_take_all(struct iso_rowsets *engine, const struct iso_history *history);
 
@@ -427,6 +449,9 @@ uint32_t rowsets_judge(struct iso_rowsets *engine, struct rowsets_query *query,
 /* Its number in the table. */
 uint32_t rowsets_index(struct iso_rowsets *engine, uint32_t table, uint32_t column,
                        struct iso_scalar_type type);
+/* Where the index has the value; false: it has no place there. */
+bool rowsets_index_place(const struct iso_rowsets *engine, const struct rowsets_index *index,
+                         iso_atom value, struct iso_scalar_place *place);
 bool rowsets_is_type(struct iso_scalar_type one, struct iso_scalar_type other);
 enum { ROWSETS_HEADS = ISO_SCALAR_CLASSES + 2 };
 /* First entries of the lists in which all rows stand whose value may be the one that is sought. */

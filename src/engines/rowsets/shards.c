@@ -164,8 +164,7 @@ static void work_of_shard(void *argument, uint32_t number)
 {
     const struct work *work = argument;
     struct shard *shard = &work->shards->list[number];
-    for (uint32_t i = 0; i < shard->added.count; i++)
-        iso_rowsets_add(shard->engine, shard->added.list[i]);
+    rowsets_add_all(shard->engine, shard->added.list, shard->added.count);
     shard->added.count = 0;
     if (work->step == WATERMARK)
         iso_rowsets_watermark(shard->engine, work->time);
@@ -282,11 +281,9 @@ static uint64_t concerned_by(struct iso_rowsets_shards *shards, uint32_t transac
 
 void iso_rowsets_shards_add(struct iso_rowsets_shards *shards, uint32_t transaction)
 {
-    if (shards->count == 1) {
-        iso_rowsets_add(shards->list[0].engine, transaction);
-        return;
-    }
-    uint64_t concerned = concerned_by(shards, transaction) | 1; /* the first counts them all */
+    uint64_t concerned = 1; /* the first counts them all */
+    if (shards->count > 1)
+        concerned |= concerned_by(shards, transaction);
     for (uint32_t s = 0; s < shards->count; s++) {
         struct shard *shard = &shards->list[s];
         if (!(concerned >> s & 1))

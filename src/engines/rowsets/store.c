@@ -68,36 +68,6 @@ uint32_t rowsets_find_row(const struct iso_rowsets *engine, uint32_t table, iso_
     return iso_number_map_get(&engine->store.row_of, iso_number_pair(table, parts));
 }
 
-/* Rows lie anywhere, and a row's cells beside one another as a rule. */
-ISO_FETCH fetch_cells(const struct iso_rowsets *engine, uint32_t row)
-{
-    enum { LINE = 64 };
-    const char *cells = (const char *)&engine->store.cells[engine->store.rows[row].cells];
-    __builtin_prefetch(cells);
-    __builtin_prefetch(cells + LINE);
-}
-
-void rowsets_fetch_rows(const struct iso_rowsets *engine, struct rowsets_query *const *queries,
-                        uint32_t count)
-{
-    uint32_t rows = 0, capacity = 0, *found = NULL;
-    for (uint32_t q = 0; q < count; q++)
-        for (uint32_t i = 0; i < queries[q]->row_count; i++)
-            iso_number_map_fetch(&engine->store.row_of,
-                                 iso_number_pair(queries[q]->table_number, queries[q]->rows[i]));
-    for (uint32_t q = 0; q < count; q++)
-        for (uint32_t i = 0; i < queries[q]->row_count; i++) {
-            uint32_t row = rowsets_find_row(engine, queries[q]->table_number, queries[q]->rows[i]);
-            if (row == ISO_NONE)
-                continue;
-            __builtin_prefetch(&engine->store.rows[row], 1);
-            ISO_PUSH(found, rows, capacity, row);
-        }
-    for (uint32_t i = 0; i < rows; i++)
-        fetch_cells(engine, found[i]);
-    iso_free(found);
-}
-
 /* In columns that are looked at anywhere. */
 #define RESERVE(column, need, capacity)                                                            \
     do {                                                                                           \

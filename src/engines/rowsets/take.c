@@ -3,7 +3,6 @@
 #include <string.h>
 
 #include "base/cell_key.h"
-#include "base/fetch.h"
 #include "history/moment.h"
 #include "rowsets/rowsets_private.h"
 #include "verdict/unjudged.h"
@@ -64,8 +63,7 @@ static struct rowsets_known *plain_key_of(struct iso_rowsets *engine, uint32_t k
     return known;
 }
 
-/* The meaning of the block's key; NULL: it is no row's. */
-static struct rowsets_known *key_of(struct iso_rowsets *engine, uint32_t key)
+struct rowsets_known *rowsets_key_of(struct iso_rowsets *engine, uint32_t key)
 {
     if (key >= engine->block.known_count)
         widen(engine->block.history, &engine->block.known, &engine->block.known_count,
@@ -212,13 +210,9 @@ static void note_write(struct iso_rowsets *engine, const struct times *times, ui
     uint8_t kind = iso_kind_of(history, operation);
     uint32_t key = history->ops.key[operation];
     struct rowsets_known *known =
-        kind == ISO_WRITE || kind == ISO_DELETE ? key_of(engine, key) : NULL;
-    if (known) {
-        if (known->cell == ISO_NONE)
-            iso_number_map_fetch(&engine->store.row_of,
-                                 iso_number_pair(known->table - 1, known->parts));
+        kind == ISO_WRITE || kind == ISO_DELETE ? rowsets_key_of(engine, key) : NULL;
+    if (known)
         note_write_of(engine, times, operation, known, false);
-    }
     if (engine->options.ranges && iso_kind_writes(kind))
         note_write_of(engine, times, operation, plain_key_of(engine, key), true);
 }
@@ -230,10 +224,6 @@ static void note_writes(struct iso_rowsets *engine, uint32_t transaction, const 
     if (!(history->txns.flags[transaction] & ISO_WRITES))
         return;
     ISO_EACH(o, history->txns.first_op, transaction)
-        if (iso_kind_writes(history->ops.kind[o]) &&
-            history->ops.key[o] < engine->block.known_count)
-            __builtin_prefetch(&engine->block.known[history->ops.key[o]], 1);
-    ISO_EACH(o, history->txns.first_op, transaction)
         note_write(engine, times, o);
 }
 
@@ -241,22 +231,6 @@ static struct rowsets_known *known_of(const struct iso_rowsets *engine,
                                       const struct rowsets_write *write)
 {
     return write->is_plain ? &engine->block.plain[write->key] : &engine->block.known[write->key];
-}
-
-/* Cells lie anywhere: all of them are asked for before the first is needed. */
-ISO_FETCH fetch_cells(const struct iso_rowsets *engine)
-{
-    for (uint32_t i = 0; i < engine->block.write_count; i++) {
-        const struct rowsets_known *known = known_of(engine, &engine->block.writes[i]);
-        if (known->cell != ISO_NONE)
-            __builtin_prefetch(&engine->store.cells[known->cell], 1);
-    }
-    for (uint32_t i = 0; i < engine->block.write_count; i++) {
-        const struct rowsets_known *known = known_of(engine, &engine->block.writes[i]);
-        if (known->cell != ISO_NONE && known->column &&
-            engine->store.cells[known->cell].first != ISO_NONE)
-            __builtin_prefetch(&engine->store.versions[engine->store.cells[known->cell].first], 1);
-    }
 }
 
 /* The deletion of a row that was deleted and written again stays, since it ended its cells. */
@@ -292,7 +266,6 @@ void rowsets_take_versions(struct iso_rowsets *engine, uint32_t transaction)
     if (!times.has_cts || !(history->txns.flags[transaction] & ISO_WRITES))
         return;
     note_writes(engine, transaction, &times);
-    fetch_cells(engine);
     put_versions(engine, engine->block.writes, engine->block.write_count,
                  copy_atom(engine, history->txns.tid[transaction]), times.cts);
 }
@@ -332,7 +305,7 @@ static void take_rows(struct iso_rowsets *engine, struct rowsets_query *query,
     query->rows = set->count > 1 ? iso_allocate(set->count * sizeof *query->rows) : NULL;
     for (uint32_t o = header + 1; o < header + set->count; o++) {
         uint32_t key = history->ops.key[o];
-        struct rowsets_known *known = is_cell(history, key) ? NULL : key_of(engine, key);
+        struct rowsets_known *known = is_cell(history, key) ? NULL : rowsets_key_of(engine, key);
         if (known && !known->column && known->table - 1 == query->table_number)
             query->rows[query->row_count++] = known->parts;
     }

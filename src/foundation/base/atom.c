@@ -74,6 +74,17 @@ static bool find_entry(const struct iso_atoms *atoms, const struct probe *probe,
     return false;
 }
 
+uint32_t iso_atoms_hash(const struct iso_atoms *atoms, iso_atom atom)
+{
+    uint32_t index = atom & ~ISO_ATOM_TABLE, form;
+    if (!(atom & ISO_ATOM_TABLE) || atom == ISO_ABSENT)
+        return 0;
+    form = atoms->form[index];
+    return form < ISO_FORM_NEGATIVE
+               ? probe_string(atoms->text + atoms->payload[index], form).hash
+               : probe_integer(atoms->payload[index], form == ISO_FORM_NEGATIVE).hash;
+}
+
 /* The hashes of another process are in its slots. */
 bool iso_atoms_refill(struct iso_atoms *atoms)
 {
@@ -86,9 +97,7 @@ bool iso_atoms_refill(struct iso_atoms *atoms)
         if (is_text &&
             (atoms->payload[i] > atoms->text_size || form > atoms->text_size - atoms->payload[i]))
             return false;
-        struct probe probe = is_text ? probe_string(atoms->text + atoms->payload[i], form)
-                                     : probe_integer(atoms->payload[i], form == ISO_FORM_NEGATIVE);
-        iso_index_add(&atoms->table, probe.hash, i);
+        iso_index_add(&atoms->table, iso_atoms_hash(atoms, i | ISO_ATOM_TABLE), i);
     }
     return true;
 }

@@ -65,6 +65,32 @@ bool iso_atoms_find(const struct iso_atoms *atoms, const char *text, size_t leng
 /* Copies an atom into another table. */
 iso_atom iso_atoms_copy(struct iso_atoms *into, const struct iso_atoms *from, iso_atom atom);
 
+/* The entry of an atom, in step 1, and its text in step 2. */
+ISO_FETCH iso_atoms_fetch_entry(const struct iso_atoms *atoms, iso_atom atom, uint32_t step)
+{
+    uint32_t entry = atom & ~ISO_ATOM_TABLE;
+    if (!(atom & ISO_ATOM_TABLE))
+        return;
+    if (step == 1) {
+        __builtin_prefetch(&atoms->payload[entry]);
+        __builtin_prefetch(&atoms->form[entry]);
+    } else if (atoms->form[entry] < ISO_FORM_NEGATIVE) {
+        __builtin_prefetch(atoms->text + atoms->payload[entry]);
+    }
+}
+
+/* What iso_atoms_copy will look for, by this hash, 0 if there is nothing to look for: fetched in
+ * steps from 0 on, each of which needs what the one before fetched. */
+uint32_t iso_atoms_hash(const struct iso_atoms *atoms, iso_atom atom);
+ISO_FETCH iso_atoms_fetch(const struct iso_atoms *into, uint32_t hash, uint32_t step)
+{
+    uint32_t at = iso_index_home(hash), entry;
+    if (!step)
+        iso_index_fetch(&into->table, hash);
+    else if (iso_index_next(&into->table, &at, hash, &entry))
+        iso_atoms_fetch_entry(into, entry | ISO_ATOM_TABLE, step);
+}
+
 /* The text of an atom other than ISO_ABSENT. `*length` bytes, not NUL-terminated; points into the
  * table, or into `buffer` for integers. */
 const char *iso_atom_text(const struct iso_atoms *atoms, iso_atom atom,

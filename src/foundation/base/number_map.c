@@ -45,6 +45,7 @@ void iso_number_map_reserve(struct iso_number_map *map, uint32_t more)
         return;
     map->slots = iso_column_zeroed(slots * sizeof *map->slots);
     map->mask = (uint32_t)(slots - 1);
+    iso_column_huge(map->slots, iso_number_map_bytes(map));
     iso_slots_spread(map->slots, map->mask, &kind, old.slots, old.mask + (uint64_t)1);
     iso_column_free(old.slots, iso_number_map_bytes(&old));
 }
