@@ -205,22 +205,14 @@ static enum iso_status apply_schema(struct json_reader *json, const struct json_
 
 /* ---- payloads ---- */
 
-static uint8_t find_top(const char *at, size_t length)
+static uint8_t find_member(const void *of, const char *at, size_t length)
 {
-    enum iso_member member = iso_member_find(ISO_SCOPE_TOP, at, length);
-    return (uint8_t)(member == ISO_MEMBER_NONE ? envelope_cloud_member(at, length) : member);
+    enum iso_member_scope scope = *(const enum iso_member_scope *)of;
+    enum iso_member member = iso_member_find(scope, at, length);
+    return (uint8_t)(member == ISO_MEMBER_NONE && scope == ISO_SCOPE_TOP
+                         ? envelope_cloud_member(at, length)
+                         : member);
 }
-
-#define FINDER(name, scope)                                                                        \
-    static uint8_t name(const char *at, size_t length)                                             \
-    {                                                                                              \
-        return (uint8_t)iso_member_find(scope, at, length);                                        \
-    }
-FINDER(find_in_source, ISO_SCOPE_SOURCE)
-FINDER(find_in_transaction, ISO_SCOPE_TRANSACTION)
-FINDER(find_in_message, ISO_SCOPE_MESSAGE)
-static iso_json_meaning *const finders[ISO_SCOPES] = {find_top, find_in_source, find_in_transaction,
-                                                      find_in_message};
 
 static enum iso_status read_members(struct json_reader *reader, struct iso_json *json,
                                     struct iso_json_shape *shape, struct iso_envelope *envelope,
@@ -236,7 +228,7 @@ static enum iso_status read_struct(struct json_reader *reader, struct iso_json *
     if (iso_json_take_null(json))
         return ISO_OK;
     iso_json_shape_enter(json, shape);
-    while (iso_json_shape_member(json, shape, finders[scope], NULL, &member)) {
+    while (iso_json_shape_member(json, shape, find_member, &scope, NULL, &member)) {
         if (member == ISO_MEMBER_NONE) {
             iso_json_skip(json);
             continue;
@@ -288,10 +280,11 @@ static enum iso_status read_members(struct json_reader *reader, struct iso_json 
                                     struct iso_json_shape *shape, struct iso_envelope *envelope,
                                     struct iso_error *error)
 {
+    static const enum iso_member_scope scope = ISO_SCOPE_TOP;
     uint8_t member;
     iso_json_shape_start(shape);
     while (error->status == ISO_OK &&
-           iso_json_shape_member(json, shape, finders[ISO_SCOPE_TOP], NULL, &member)) {
+           iso_json_shape_member(json, shape, find_member, &scope, NULL, &member)) {
         if (member == ISO_MEMBER_NONE)
             iso_json_skip(json);
         else

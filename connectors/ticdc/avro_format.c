@@ -275,34 +275,30 @@ static enum iso_status decode_delete(struct ticdc *ticdc, uint64_t commit_ts,
 /* {"query":"..","type":"..","schema":"..","table":"..","commitTs":..} */
 static enum iso_status decode_ddl(struct ticdc *ticdc, struct iso_error *error)
 {
+    struct statement {
+        struct iso_json_text database, table, query;
+        struct ticdc_number commit_ts;
+    } said = {.database = {"", 0}, .table = {"", 0}, .query = {"", 0}};
+    static const struct ticdc_member members[] = {
+        {"schema", NULL, offsetof(struct statement, database)},
+        {"table", NULL, offsetof(struct statement, table)},
+        {"query", NULL, offsetof(struct statement, query)},
+        {"commitTs", ticdc_member_number, offsetof(struct statement, commit_ts)},
+        {NULL, NULL, 0}};
     struct iso_json *json = &ticdc->json;
-    struct iso_json_text name, database = {"", 0}, table = {"", 0}, query = {"", 0};
-    uint64_t commit_ts = 0;
-    bool has_commit = false;
     size_t size = ticdc->message->payload.size - 1;
     iso_json_start(json, iso_payload_copy(&ticdc->payload, ticdc->message->payload.data + 1, size),
                    size);
-    iso_json_enter_object(json);
-    while (json->code == ISO_JSON_FINE && iso_json_member(json, &name)) {
-        if (ISO_PAYLOAD_IS(name, "schema"))
-            ticdc_read_text(json, &database);
-        else if (ISO_PAYLOAD_IS(name, "table"))
-            ticdc_read_text(json, &table);
-        else if (ISO_PAYLOAD_IS(name, "query"))
-            ticdc_read_text(json, &query);
-        else if (ISO_PAYLOAD_IS(name, "commitTs"))
-            has_commit = ticdc_read_unsigned(json, &commit_ts);
-        else
-            iso_json_skip(json);
-    }
+    ticdc_read_members(json, members, &said);
     if (!iso_json_finish(json))
         return iso_payload_fault(json, error);
-    if (!has_commit)
+    if (!said.commit_ts.has)
         return iso_error_set(error, ISO_BAD_INPUT, "a DDL: expected commitTs");
-    struct ticdc_ddl ddl = {
-        .database = database, .table = table, .sql = query, .commit_ts = commit_ts};
-    ticdc_tables_take_ddl(&ticdc->known, query, database, commit_ts);
-    ticdc_add_ddl(ticdc, &ddl);
+    struct ticdc_ddl ddl = {.database = said.database,
+                            .table = said.table,
+                            .sql = said.query,
+                            .commit_ts = said.commit_ts.is};
+    ticdc_take_ddl(ticdc, &ddl);
     return ISO_OK;
 }
 

@@ -25,47 +25,12 @@ struct canal_state {
     } tables[TABLES]; /* by some of the table's name, if that stands before */
 };
 
-enum member {
-    OTHER,
-    DATABASE,
-    TABLE,
-    KEYS,
-    IS_DDL,
-    TYPE,
-    TYPES,
-    CODES,
-    SQL,
-    DATA,
-    OLD,
-    EXTENSION,
-    COMMIT,
-    WATERMARK,
-    ONLY_KEYS,
-    CLAIM_CHECK
-};
-
-static uint8_t find_member(const char *name, size_t length)
-{
-    static const char *const names[] = {"",     "database",  "table",   "pkNames", "isDdl",
-                                        "type", "mysqlType", "sqlType", "sql",     "data",
-                                        "old",  "_tidb",     NULL};
-    return ticdc_find_name(names, name, length);
-}
-
-static uint8_t find_in_extension(const char *name, size_t length)
-{
-    static const char *const names[] = {
-        "", "commitTs", "watermarkTs", "onlyHandleKey", "claimCheckLocation", NULL};
-    uint8_t found = ticdc_find_name(names, name, length);
-    return found ? (uint8_t)(found + EXTENSION) : (uint8_t)OTHER;
-}
-
 struct canal {
-    uint32_t seen; /* bits of members */
+    struct ticdc *ticdc;
     struct iso_json_text database, table, type, sql;
     bool is_ddl, only_keys, too_many_keys;
     bool has_data, has_old;
-    uint64_t commit_ts, watermark;
+    struct ticdc_number commit_ts, watermark;
     struct canal_table *known;   /* what was said of the table, maybe */
     const struct iso_row *types; /* columns' classes; NULL: none are said */
     const char *codes;           /* where sqlType's object stands, if mysqlType did not come */
@@ -73,9 +38,10 @@ struct canal {
 
 /* ---- members ---- */
 
-static void read_keys(struct ticdc *ticdc, struct canal *canal)
+static void read_keys(struct iso_json *json, void *into)
 {
-    struct iso_json *json = &ticdc->json;
+    struct canal *canal = into;
+    struct ticdc *ticdc = canal->ticdc;
     struct canal_table *known = canal->known;
     struct iso_json_text name;
     const char *from;
@@ -156,9 +122,10 @@ static bool read_types(struct ticdc *ticdc, struct iso_json *json, struct iso_ro
 }
 
 /* Where they are not those of a message before, they are read from the copy that stays. */
-static void read_known_types(struct ticdc *ticdc, struct canal *canal)
+static void read_known_types(struct iso_json *json, void *into)
 {
-    struct iso_json *json = &ticdc->json;
+    struct canal *canal = into;
+    struct ticdc *ticdc = canal->ticdc;
     struct canal_table *known = canal->known;
     canal->types = &known->row;
     if (iso_json_again(json, &known->types))
@@ -179,8 +146,9 @@ static void read_known_types(struct ticdc *ticdc, struct canal *canal)
     }
 }
 
-static void skip_codes(struct iso_json *json, struct canal *canal)
+static void skip_codes(struct iso_json *json, void *into)
 {
+    struct canal *canal = into;
     bool is_object = iso_json_peek(json) == ISO_JSON_OBJECT;
     canal->codes = json->at;
     if (iso_json_again(json, &canal->known->codes))
@@ -189,89 +157,54 @@ static void skip_codes(struct iso_json *json, struct canal *canal)
         iso_json_again_note(json, canal->codes, &canal->known->codes);
 }
 
-static void read_table(struct ticdc *ticdc, struct canal *canal)
+static void read_table(struct iso_json *json, void *into)
 {
-    struct canal_state *state = ticdc->state;
-    if (ticdc_read_text(&ticdc->json, &canal->table) && canal->table.length)
+    struct canal *canal = into;
+    struct canal_state *state = canal->ticdc->state;
+    if (ticdc_read_text(json, &canal->table) && canal->table.length)
         canal->known = &state->tables[(canal->table.length ^
                                        (unsigned char)canal->table.at[canal->table.length - 1]) %
                                       TABLES];
 }
 
-static void read_in_extension(struct iso_json *json, struct canal *canal, enum member member)
+static void read_data(struct iso_json *json, void *into)
 {
-    struct iso_json_text location;
-    if (member == OTHER) {
-        iso_json_skip(json);
-        return;
-    }
-    if (!ticdc_see(json, &canal->seen, member))
-        return;
-    if (member == COMMIT)
-        ticdc_read_unsigned(json, &canal->commit_ts);
-    else if (member == WATERMARK)
-        ticdc_read_unsigned(json, &canal->watermark);
-    else if (member == ONLY_KEYS)
-        iso_json_boolean(json, &canal->only_keys);
-    else
-        canal->only_keys |= ticdc_read_text(json, &location) && location.length;
+    struct canal *canal = into;
+    canal->has_data = read_row(json, &canal->ticdc->now);
 }
 
-static void read_extension(struct ticdc *ticdc, struct canal *canal)
+static void read_old(struct iso_json *json, void *into)
 {
-    struct iso_json *json = &ticdc->json;
-    struct iso_json_shape *shape = &ticdc->shapes[TICDC_INSIDE];
-    uint8_t member;
-    if (iso_json_take_null(json))
-        return;
-    iso_json_shape_enter(json, shape);
-    while (iso_json_shape_member(json, shape, find_in_extension, NULL, &member))
-        read_in_extension(json, canal, (enum member)member);
+    struct canal *canal = into;
+    canal->has_old = read_row(json, &canal->ticdc->old);
 }
 
-static void read_member(struct ticdc *ticdc, struct canal *canal, enum member member)
+static void read_extension(struct iso_json *json, void *into)
 {
-    struct iso_json *json = &ticdc->json;
-    if (member != OTHER && !ticdc_see(json, &canal->seen, member))
-        return;
-    switch (member) {
-    case DATABASE:
-        ticdc_read_text(json, &canal->database);
-        break;
-    case TABLE:
-        read_table(ticdc, canal);
-        break;
-    case KEYS:
-        read_keys(ticdc, canal);
-        break;
-    case IS_DDL:
-        iso_json_boolean(json, &canal->is_ddl);
-        break;
-    case TYPE:
-        iso_json_string(json, &canal->type);
-        break;
-    case TYPES:
-        read_known_types(ticdc, canal);
-        break;
-    case CODES:
-        skip_codes(json, canal);
-        break;
-    case SQL:
-        ticdc_read_text(json, &canal->sql);
-        break;
-    case DATA:
-        canal->has_data = read_row(json, &ticdc->now);
-        break;
-    case OLD:
-        canal->has_old = read_row(json, &ticdc->old);
-        break;
-    case EXTENSION:
-        read_extension(ticdc, canal);
-        break;
-    default:
-        iso_json_skip(json);
-    }
+    static const struct ticdc_member members[] = {
+        {"commitTs", ticdc_member_number, offsetof(struct canal, commit_ts)},
+        {"watermarkTs", ticdc_member_number, offsetof(struct canal, watermark)},
+        {"onlyHandleKey", ticdc_member_flag, offsetof(struct canal, only_keys)},
+        {"claimCheckLocation", ticdc_member_location, offsetof(struct canal, only_keys)},
+        {NULL, NULL, 0}};
+    struct canal *canal = into;
+    if (!iso_json_take_null(json))
+        ticdc_read_shaped(json, &canal->ticdc->shapes[TICDC_INSIDE], members, canal);
 }
+
+static const struct ticdc_member message_members[] = {
+    {"database", NULL, offsetof(struct canal, database)},
+    {"table", read_table, 0},
+    {"pkNames", read_keys, 0},
+    {"isDdl", ticdc_member_flag, offsetof(struct canal, is_ddl)},
+    {"type", ticdc_member_string, offsetof(struct canal, type)},
+    {"mysqlType", read_known_types, 0},
+    {"sqlType", skip_codes, 0},
+    {"sql", NULL, offsetof(struct canal, sql)},
+    {"data", read_data, 0},
+    {"old", read_old, 0},
+    {"_tidb", read_extension, 0},
+    {NULL, NULL, 0}};
 
 /* ---- what texts stand for ---- */
 
@@ -350,8 +283,8 @@ static enum iso_status decode_row(struct ticdc *ticdc, const struct canal *canal
 {
     struct ticdc_change change = {.database = canal->database,
                                   .table = canal->table,
-                                  .commit_ts = canal->commit_ts,
-                                  .has_commit = ticdc_saw(canal->seen, COMMIT),
+                                  .commit_ts = canal->commit_ts.is,
+                                  .has_commit = canal->commit_ts.has,
                                   .keys_only = canal->only_keys,
                                   .has_now = true,
                                   .old_is_partial = true};
@@ -384,10 +317,9 @@ static void take_ddl(struct ticdc *ticdc, const struct canal *canal, bool drops)
     struct ticdc_ddl ddl = {.database = canal->database,
                             .table = canal->table,
                             .sql = canal->sql,
-                            .commit_ts = canal->commit_ts,
+                            .commit_ts = canal->commit_ts.is,
                             .empties = drops};
-    ticdc_tables_take_ddl(&ticdc->known, ddl.sql, ddl.database, ddl.commit_ts);
-    ticdc_add_ddl(ticdc, &ddl);
+    ticdc_take_ddl(ticdc, &ddl);
 }
 
 static enum iso_status decode_ddl(struct ticdc *ticdc, const struct canal *canal,
@@ -402,7 +334,7 @@ static enum iso_status decode_ddl(struct ticdc *ticdc, const struct canal *canal
     if (!known)
         return ticdc_refuse(error, "type of a DDL", canal->type,
                             "CREATE, RENAME, CINDEX, DINDEX, ALTER, ERASE, TRUNCATE or QUERY");
-    if (ticdc_saw(canal->seen, COMMIT))
+    if (canal->commit_ts.has)
         take_ddl(ticdc, canal, drops);
     else if (drops)
         return iso_error_set(error, ISO_BAD_INPUT,
@@ -415,29 +347,25 @@ static enum iso_status decode_ddl(struct ticdc *ticdc, const struct canal *canal
 
 static enum iso_status decode(struct ticdc *ticdc, struct iso_error *error)
 {
-    struct canal canal = {.database = {"", 0}, .table = {"", 0}, .sql = {"", 0}};
+    struct canal canal = {.ticdc = ticdc, .database = {"", 0}, .table = {"", 0}, .sql = {"", 0}};
     struct iso_json *json = &ticdc->json;
-    struct iso_json_shape *shape = &ticdc->shapes[TICDC_MESSAGE];
-    uint8_t member;
     if (!ticdc_start_json(ticdc))
         return ISO_OK;
     canal.known = ((struct canal_state *)ticdc->state)->tables;
-    iso_json_shape_enter(json, shape);
-    while (iso_json_shape_member(json, shape, find_member, NULL, &member))
-        read_member(ticdc, &canal, (enum member)member);
+    ticdc_read_shaped(json, &ticdc->shapes[TICDC_MESSAGE], message_members, &canal);
     if (!iso_json_finish(json))
         return iso_payload_fault(json, error);
     if (canal.too_many_keys)
         return ticdc_too_many_keys(error);
-    if (!ticdc_saw(canal.seen, TYPE))
+    if (!canal.type.at)
         return iso_error_set(error, ISO_BAD_INPUT, "expected the member \"type\"");
     if (canal.is_ddl)
         return decode_ddl(ticdc, &canal, error);
     if (!ISO_PAYLOAD_IS(canal.type, "TIDB_WATERMARK"))
         return decode_row(ticdc, &canal, error);
-    if (!ticdc_saw(canal.seen, WATERMARK))
+    if (!canal.watermark.has)
         return iso_error_set(error, ISO_BAD_INPUT, "a watermark: expected _tidb.watermarkTs");
-    ticdc_add_watermark(ticdc, canal.watermark);
+    ticdc_add_watermark(ticdc, canal.watermark.is);
     return ISO_OK;
 }
 

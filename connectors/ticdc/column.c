@@ -132,34 +132,3 @@ bool ticdc_set_base64(struct ticdc *ticdc, struct iso_cell *cell, struct iso_jso
         ticdc_set_bytes(cell, room, size);
     return true;
 }
-
-uint8_t ticdc_find_name(const char *const *list, const char *name, size_t length)
-{
-    for (uint8_t i = 1; list[i]; i++)
-        if (strlen(list[i]) == length && !memcmp(list[i], name, length))
-            return i;
-    return 0;
-}
-
-bool ticdc_read_unsigned_slow(struct iso_json *json, uint64_t *number)
-{
-    struct iso_json_number read = {0};
-    struct iso_json_text text;
-    bool quoted = iso_json_peek(json) == ISO_JSON_STRING;
-    const char *start = json->at;
-    *number = 0;
-    if (!quoted) {
-        if (!iso_json_integer(json, &read))
-            return false;
-        *number = read.bits;
-        return !read.negative ||
-               iso_json_fail(json, ISO_JSON_UNEXPECTED, start, "an unsigned integer");
-    }
-    struct iso_cell cell = {0};
-    if (!iso_json_string(json, &text))
-        return false;
-    if (!set_digits(&cell, text) || cell.negative)
-        return iso_json_fail(json, ISO_JSON_UNEXPECTED, start, "an unsigned integer");
-    *number = cell.bits;
-    return true;
-}

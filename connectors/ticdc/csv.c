@@ -306,26 +306,17 @@ static void tell_statements(struct ticdc *ticdc)
 
 static enum iso_status decode_checkpoint(struct ticdc *ticdc, struct iso_error *error)
 {
+    static const struct ticdc_member members[] = {{"checkpoint-ts", ticdc_member_number, 0},
+                                                  {NULL, NULL, 0}};
     struct iso_json *json = &ticdc->json;
-    struct iso_json_text name;
-    uint64_t timestamp = 0;
-    bool found = false;
-    iso_json_start(json,
-                   iso_payload_copy(&ticdc->payload, ticdc->message->payload.data,
-                                    ticdc->message->payload.size),
-                   ticdc->message->payload.size);
-    iso_json_enter_object(json);
-    while (json->code == ISO_JSON_FINE && iso_json_member(json, &name)) {
-        if (ISO_PAYLOAD_IS(name, "checkpoint-ts"))
-            found = ticdc_read_unsigned(json, &timestamp);
-        else
-            iso_json_skip(json);
-    }
+    struct ticdc_number timestamp = {0};
+    ticdc_start_json(ticdc);
+    ticdc_read_members(json, members, &timestamp);
     if (!iso_json_finish(json))
         return iso_payload_fault(json, error);
-    if (!found)
+    if (!timestamp.has)
         return iso_error_set(error, ISO_BAD_INPUT, "expected the member checkpoint-ts");
-    ticdc_add_watermark(ticdc, timestamp);
+    ticdc_add_watermark(ticdc, timestamp.is);
     return ISO_OK;
 }
 

@@ -226,3 +226,9 @@ void ticdc_add_ddl(struct ticdc *ticdc, const struct ticdc_ddl *ddl)
     event.cts.physical = ddl->commit_ts;
     iso_events_add(ticdc->events, &event);
 }
+
+void ticdc_take_ddl(struct ticdc *ticdc, const struct ticdc_ddl *ddl)
+{
+    ticdc_tables_take_ddl(&ticdc->known, ddl->sql, ddl->database, ddl->commit_ts);
+    ticdc_add_ddl(ticdc, ddl);
+}

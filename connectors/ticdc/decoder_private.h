@@ -1,6 +1,9 @@
 /* What the protocols share: a message taken apart, and the events that come of it. */
 #pragma once
 
+#include <stddef.h>
+
+#include "connectors/ticdc/members.h"
 #include "connectors/ticdc/ticdc.h"
 #include "connectors/cdc_common/cells.h"
 #include "connectors/cdc_common/ddl.h"
@@ -145,6 +148,8 @@ struct ticdc_ddl {
 };
 
 void ticdc_add_ddl(struct ticdc *ticdc, const struct ticdc_ddl *ddl);
+/* The same of a format without schemas: what the statement says of the tables is kept. */
+void ticdc_take_ddl(struct ticdc *ticdc, const struct ticdc_ddl *ddl);
 
 /* Adds a name to the key's columns; false: there are too many. */
 bool ticdc_add_key(struct ticdc *ticdc, struct iso_json_text name);
@@ -238,42 +243,7 @@ uint32_t ticdc_types_known(const struct iso_decoder *decoder); /* the same */
 /* A text with its NUL; restoring: a new one, or NULL after an error (tables_archive.c). */
 char *ticdc_archive_text(struct iso_archive *archive, const char *name, char *text);
 
-/* ---- JSON members ---- */
-
-static inline bool ticdc_saw(uint32_t seen, unsigned member)
-{
-    return seen >> member & 1;
-}
-
-/* Notes the member; one that comes twice is the scanner's error. */
-static inline bool ticdc_see(struct iso_json *json, uint32_t *seen, unsigned member)
-{
-    if (ticdc_saw(*seen, member))
-        return iso_json_fail(json, ISO_JSON_UNEXPECTED, json->at, "each member once");
-    *seen |= 1u << member;
-    return true;
-}
-
-/* The place of a name in a list that ends with NULL, 0 if it is not in it; the list's first place
- * is empty. */
-uint8_t ticdc_find_name(const char *const *list, const char *name, size_t length);
-
-/* An unsigned integer, quoted or not. False: the scanner's error. */
-bool ticdc_read_unsigned_slow(struct iso_json *json, uint64_t *number);
-
-static inline bool ticdc_read_unsigned(struct iso_json *json, uint64_t *number)
-{
-    return iso_json_short_integer(json, number) || ticdc_read_unsigned_slow(json, number);
-}
-
-/* A string, or null: an empty text. */
-static inline bool ticdc_read_text(struct iso_json *json, struct iso_json_text *text)
-{
-    if (iso_json_short_string(json, text))
-        return true;
-    *text = (struct iso_json_text){"", 0};
-    return iso_json_peek(json) == ISO_JSON_NULL ? iso_json_null(json) : iso_json_string(json, text);
-}
+/* ---- JSON members (members.h) ---- */
 
 /* A row, or null; false: null, or the scanner's error. */
 static inline bool ticdc_read_row(struct iso_json *json, struct iso_row *row)

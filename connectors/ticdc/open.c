@@ -23,9 +23,9 @@ struct rest {
 };
 
 struct open_key {
-    uint64_t ts, type;
+    struct ticdc_number ts, type;
     struct iso_json_text database, table;
-    bool keys_only, has_ts;
+    bool keys_only;
 };
 
 static bool take_word(struct rest *rest, uint64_t *word)
@@ -103,20 +103,21 @@ static bool set_quoted(struct ticdc *ticdc, struct iso_cell *cell, struct iso_js
 }
 
 struct column {
-    uint64_t type, flags;
-    bool has_type, has_flags, has_value, is_key;
+    struct ticdc_number type, flags;
+    struct iso_cell *cell;
+    bool has_value, is_key;
 };
 
 static bool set_string(struct ticdc *ticdc, struct iso_cell *cell, const struct column *column,
                        enum ticdc_class class)
 {
     struct iso_json_text text = {cell->text, cell->length};
-    if (column->type >= 249 && column->type <= 252)
-        return ticdc_set_base64(ticdc, cell, text, !(column->flags & FLAG_BINARY));
-    if (column->type == 15 || column->type == 253 || column->type == 254) {
-        if (!column->has_flags) /* an encoder of before flags, which wrote base64 */
+    if (column->type.is >= 249 && column->type.is <= 252)
+        return ticdc_set_base64(ticdc, cell, text, !(column->flags.is & FLAG_BINARY));
+    if (column->type.is == 15 || column->type.is == 253 || column->type.is == 254) {
+        if (!column->flags.has) /* an encoder of before flags, which wrote base64 */
             return ticdc_set_base64(ticdc, cell, text, true);
-        if (column->flags & FLAG_BINARY)
+        if (column->flags.is & FLAG_BINARY)
             return set_quoted(ticdc, cell, text);
     }
     ticdc_set_text(cell, class, text);
@@ -129,11 +130,11 @@ static bool apply_type(struct ticdc *ticdc, struct iso_cell *cell, const struct 
     bool is_number = cell->kind == ISO_CELL_INTEGER || cell->kind == ISO_CELL_NUMBER;
     if (cell->kind == ISO_CELL_NULL)
         return true;
-    switch (column->type) {
+    switch (column->type.is) {
     case 247:
     case 248:
         cell->value.kind = ISO_VALUE_LABEL;
-        cell->value.detail = column->type == 248 ? ISO_LABELS_SET : 0;
+        cell->value.detail = column->type.is == 248 ? ISO_LABELS_SET : 0;
         return cell->kind == ISO_CELL_INTEGER;
     case 1:
     case 2:
@@ -147,9 +148,9 @@ static bool apply_type(struct ticdc *ticdc, struct iso_cell *cell, const struct 
         return cell->kind == ISO_CELL_INTEGER;
     case 4:
     case 5:
-        cell->value.kind = column->type == 4 ? ISO_VALUE_FLOAT : ISO_VALUE_DOUBLE;
+        cell->value.kind = column->type.is == 4 ? ISO_VALUE_FLOAT : ISO_VALUE_DOUBLE;
         if (cell->kind == ISO_CELL_NUMBER)
-            ticdc_set_text(cell, column->type == 4 ? TICDC_FLOAT : TICDC_DOUBLE,
+            ticdc_set_text(cell, column->type.is == 4 ? TICDC_FLOAT : TICDC_DOUBLE,
                            (struct iso_json_text){cell->text, cell->length});
         return is_number;
     case 7:
@@ -157,7 +158,7 @@ static bool apply_type(struct ticdc *ticdc, struct iso_cell *cell, const struct 
         return cell->kind == ISO_CELL_TEXT;
     case 245:
     case 246:
-        cell->value.kind = column->type == 245 ? ISO_VALUE_JSON : ISO_VALUE_NUMERIC;
+        cell->value.kind = column->type.is == 245 ? ISO_VALUE_JSON : ISO_VALUE_NUMERIC;
         return cell->kind == ISO_CELL_TEXT;
     case 6:
         return false;
@@ -180,42 +181,32 @@ static bool apply_type(struct ticdc *ticdc, struct iso_cell *cell, const struct 
     }
 }
 
-enum { TYPE = 1, FLAGS, IS_KEY, VALUE };
-
-static uint8_t find_in_column(const char *name, size_t length)
+static void read_value(struct iso_json *json, void *into)
 {
-    static const char *const names[] = {"", "t", "f", "h", "v", NULL};
-    return ticdc_find_name(names, name, length);
+    struct column *column = into;
+    column->has_value = iso_cell_read_json(column->cell, json);
 }
 
 static enum iso_status read_column(struct ticdc *ticdc, struct iso_json *json, uint32_t number,
-                                   struct iso_cell *cell, struct column *column,
-                                   struct iso_error *error)
+                                   struct column *column, struct iso_error *error)
 {
-    struct iso_json_shape *shape = &ticdc->shapes[TICDC_COLUMN + number % TICDC_COLUMNS];
-    uint8_t member;
-    iso_json_shape_enter(json, shape);
-    while (iso_json_shape_member(json, shape, find_in_column, NULL, &member)) {
-        if (member == TYPE)
-            column->has_type = ticdc_read_unsigned(json, &column->type);
-        else if (member == FLAGS)
-            column->has_flags = ticdc_read_unsigned(json, &column->flags);
-        else if (member == IS_KEY)
-            iso_json_boolean(json, &column->is_key);
-        else if (member == VALUE)
-            column->has_value = iso_cell_read_json(cell, json);
-        else
-            iso_json_skip(json);
-    }
+    static const struct ticdc_member members[] = {
+        {"t", ticdc_member_number, offsetof(struct column, type)},
+        {"f", ticdc_member_number, offsetof(struct column, flags)},
+        {"h", ticdc_member_flag, offsetof(struct column, is_key)},
+        {"v", read_value, 0},
+        {NULL, NULL, 0}};
+    struct iso_cell *cell = column->cell;
+    ticdc_read_shaped(json, &ticdc->shapes[TICDC_COLUMN + number % TICDC_COLUMNS], members, column);
     struct iso_json_text column_name = {cell->name, cell->name_length};
     if (json->code != ISO_JSON_FINE)
         return iso_payload_fault(json, error);
-    if (!column->has_type || !column->has_value)
+    if (!column->type.has || !column->has_value)
         return ticdc_refuse(error, "column", column_name, "its type t and value v");
     if (!apply_type(ticdc, cell, column))
         return iso_error_set(error, ISO_BAD_INPUT, "column \"%.*s\": not a value of type %llu",
                              column_name.length < 100 ? (int)column_name.length : 100,
-                             column_name.at, (unsigned long long)column->type);
+                             column_name.at, (unsigned long long)column->type.is);
     return ISO_OK;
 }
 
@@ -228,16 +219,15 @@ static enum iso_status read_row(struct ticdc *ticdc, struct iso_row *row, bool k
     uint8_t meaning;
     iso_row_clear(row);
     iso_json_shape_enter(json, &row->shape);
-    while (iso_json_shape_member(json, &row->shape, NULL, &name, &meaning)) {
-        struct column column = {0};
+    while (iso_json_shape_member(json, &row->shape, NULL, NULL, &name, &meaning)) {
         if (!keys && iso_json_peek(json) != ISO_JSON_OBJECT && json->code == ISO_JSON_FINE)
             return iso_error_set(error, ISO_BAD_INPUT,
                                  "the row before has no column of the name it gives: TiCDC's new "
                                  "architecture writes it so with only-output-updated-columns=true: "
                                  "expected only-output-updated-columns=false");
         uint32_t number = row->count;
-        if (read_column(ticdc, json, number, iso_row_add(row, name.at, name.length), &column,
-                        error) != ISO_OK)
+        struct column column = {.cell = iso_row_add(row, name.at, name.length)};
+        if (read_column(ticdc, json, number, &column, error) != ISO_OK)
             return error->status;
         if (keys && column.is_key && !ticdc_add_key(ticdc, name))
             return ticdc_too_many_keys(error);
@@ -247,43 +237,24 @@ static enum iso_status read_row(struct ticdc *ticdc, struct iso_row *row, bool k
 
 /* ---- events ---- */
 
-enum { TIME = 1, DATABASE, TABLE, EVENT, ONLY_KEYS, CLAIM_CHECK };
-
-static uint8_t find_in_key(const char *name, size_t length)
-{
-    static const char *const names[] = {"", "ts", "scm", "tbl", "t", "ohk", "ccl", NULL};
-    return ticdc_find_name(names, name, length);
-}
-
 static enum iso_status read_key(struct ticdc *ticdc, struct iso_bytes part, struct open_key *key,
                                 struct iso_error *error)
 {
+    static const struct ticdc_member members[] = {
+        {"ts", ticdc_member_number, offsetof(struct open_key, ts)},
+        {"scm", NULL, offsetof(struct open_key, database)},
+        {"tbl", NULL, offsetof(struct open_key, table)},
+        {"t", ticdc_member_number, offsetof(struct open_key, type)},
+        {"ohk", ticdc_member_flag, offsetof(struct open_key, keys_only)},
+        {"ccl", ticdc_member_location, offsetof(struct open_key, keys_only)},
+        {NULL, NULL, 0}};
     struct iso_json *json = &ticdc->key_json;
-    struct iso_json_shape *shape = &ticdc->shapes[TICDC_KEY];
-    struct iso_json_text location;
-    uint8_t member;
     *key = (struct open_key){.database = {"", 0}, .table = {"", 0}};
     iso_json_start(json, iso_payload_copy(&ticdc->key, part.data, part.size), part.size);
-    iso_json_shape_enter(json, shape);
-    while (iso_json_shape_member(json, shape, find_in_key, NULL, &member)) {
-        if (member == TIME)
-            key->has_ts = ticdc_read_unsigned(json, &key->ts);
-        else if (member == DATABASE)
-            ticdc_read_text(json, &key->database);
-        else if (member == TABLE)
-            ticdc_read_text(json, &key->table);
-        else if (member == EVENT)
-            ticdc_read_unsigned(json, &key->type);
-        else if (member == ONLY_KEYS)
-            iso_json_boolean(json, &key->keys_only);
-        else if (member == CLAIM_CHECK)
-            key->keys_only |= ticdc_read_text(json, &location) && location.length;
-        else
-            iso_json_skip(json);
-    }
+    ticdc_read_shaped(json, &ticdc->shapes[TICDC_KEY], members, key);
     if (!iso_json_finish(json))
         return iso_payload_fault(json, error);
-    if (!key->has_ts)
+    if (!key->ts.has)
         return iso_error_set(error, ISO_BAD_INPUT, "an event's key: expected its member ts");
     return ISO_OK;
 }
@@ -295,7 +266,7 @@ static enum iso_status decode_row(struct ticdc *ticdc, const struct open_key *ke
     struct iso_json_text name;
     struct ticdc_change change = {.database = key->database,
                                   .table = key->table,
-                                  .commit_ts = key->ts,
+                                  .commit_ts = key->ts.is,
                                   .has_commit = true,
                                   .keys_only = key->keys_only,
                                   .old_is_partial = true};
@@ -329,25 +300,24 @@ static enum iso_status decode_row(struct ticdc *ticdc, const struct open_key *ke
 static enum iso_status decode_ddl(struct ticdc *ticdc, const struct open_key *key,
                                   struct iso_error *error)
 {
-    struct iso_json *json = &ticdc->json;
-    struct iso_json_text name;
-    struct ticdc_ddl ddl = {
-        .database = key->database, .table = key->table, .sql = {"", 0}, .commit_ts = key->ts};
-    uint64_t type = 0;
-    iso_json_enter_object(json);
-    while (json->code == ISO_JSON_FINE && iso_json_member(json, &name)) {
-        if (ISO_PAYLOAD_IS(name, "t"))
-            ticdc_read_unsigned(json, &type);
-        else if (ISO_PAYLOAD_IS(name, "q"))
-            ticdc_read_text(json, &ddl.sql);
-        else
-            iso_json_skip(json);
-    }
-    if (!iso_json_finish(json))
-        return iso_payload_fault(json, error);
-    ddl.empties = type == DDL_DROP_TABLE || type == DDL_TRUNCATE_TABLE;
-    ticdc_tables_take_ddl(&ticdc->known, ddl.sql, ddl.database, ddl.commit_ts);
-    ticdc_add_ddl(ticdc, &ddl);
+    struct value {
+        struct ticdc_number type;
+        struct iso_json_text sql;
+    } value = {.sql = {"", 0}};
+    static const struct ticdc_member members[] = {
+        {"t", ticdc_member_number, offsetof(struct value, type)},
+        {"q", NULL, offsetof(struct value, sql)},
+        {NULL, NULL, 0}};
+    ticdc_read_members(&ticdc->json, members, &value);
+    if (!iso_json_finish(&ticdc->json))
+        return iso_payload_fault(&ticdc->json, error);
+    uint64_t type = value.type.is;
+    struct ticdc_ddl ddl = {.database = key->database,
+                            .table = key->table,
+                            .sql = value.sql,
+                            .commit_ts = key->ts.is,
+                            .empties = type == DDL_DROP_TABLE || type == DDL_TRUNCATE_TABLE};
+    ticdc_take_ddl(ticdc, &ddl);
     return ISO_OK;
 }
 
@@ -370,21 +340,21 @@ static enum iso_status decode_one(struct ticdc *ticdc, struct iso_bytes key_part
     struct open_key key;
     if (read_key(ticdc, key_part, &key, error) != ISO_OK)
         return error->status;
-    if (key.type == WATERMARK) {
+    if (key.type.is == WATERMARK) {
         if (value.size)
             return iso_error_set(error, ISO_BAD_INPUT,
                                  "a watermark with a value of %u bytes, expected none", value.size);
-        ticdc_add_watermark(ticdc, key.ts);
+        ticdc_add_watermark(ticdc, key.ts.is);
         return ISO_OK;
     }
-    if (key.type != ROW && key.type != DDL)
+    if (key.type.is != ROW && key.type.is != DDL)
         return iso_error_set(error, ISO_BAD_INPUT, "an event of type %llu, expected 1, 2 or 3",
-                             (unsigned long long)key.type);
+                             (unsigned long long)key.type.is);
     if (ticdc_pass_over(ticdc, key.database, key.table))
         return ISO_OK;
     if (start_value(ticdc, value, error) != ISO_OK)
         return error->status;
-    return key.type == ROW ? decode_row(ticdc, &key, error) : decode_ddl(ticdc, &key, error);
+    return key.type.is == ROW ? decode_row(ticdc, &key, error) : decode_ddl(ticdc, &key, error);
 }
 
 static enum iso_status decode(struct ticdc *ticdc, struct iso_error *error)

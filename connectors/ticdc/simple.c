@@ -40,10 +40,10 @@ static enum iso_status finish_row(struct ticdc *ticdc, const struct simple *simp
 {
     struct ticdc_change change = {.database = simple->database,
                                   .table = simple->table,
-                                  .commit_ts = simple->commit_ts,
-                                  .start_ts = simple->start_ts,
+                                  .commit_ts = simple->commit_ts.is,
+                                  .start_ts = simple->start_ts.is,
                                   .has_commit = true,
-                                  .has_start = simple->has_start,
+                                  .has_start = simple->start_ts.has,
                                   .has_now = simple->type != SIMPLE_DELETE,
                                   .has_old = simple->type != SIMPLE_INSERT && simple->has_old,
                                   .created = simple->type == SIMPLE_INSERT,
@@ -55,10 +55,10 @@ static enum iso_status finish_row(struct ticdc *ticdc, const struct simple *simp
         return iso_error_set(
             error, ISO_BAD_INPUT,
             "a row: expected data, for an update also old, for a delete old alone");
-    if (!simple->has_schema_version)
+    if (!simple->schema_version.has)
         return iso_error_set(error, ISO_BAD_INPUT, "a row: expected schemaVersion");
-    const struct ticdc_table *table =
-        ticdc_tables_find(&ticdc->known, simple->database, simple->table, simple->schema_version);
+    const struct ticdc_table *table = ticdc_tables_find(&ticdc->known, simple->database,
+                                                        simple->table, simple->schema_version.is);
     if (!table)
         return iso_error_set(error, ISO_BAD_INPUT,
                              "no schema of %.*s.%.*s, version %llu: expected a BOOTSTRAP or DDL "
@@ -66,7 +66,7 @@ static enum iso_status finish_row(struct ticdc *ticdc, const struct simple *simp
                              simple->database.length < 100 ? (int)simple->database.length : 100,
                              simple->database.at,
                              simple->table.length < 100 ? (int)simple->table.length : 100,
-                             simple->table.at, (unsigned long long)simple->schema_version);
+                             simple->table.at, (unsigned long long)simple->schema_version.is);
     const struct ticdc_index *key =
         ticdc_table_key(table, change.has_now ? &ticdc->now : &ticdc->old);
     if (key && !ticdc_take_index(ticdc, key))
@@ -118,7 +118,7 @@ static enum iso_status finish_ddl(struct ticdc *ticdc, struct simple *simple,
     struct ticdc_ddl ddl = {.database = text_of(table ? table->database : NULL),
                             .table = text_of(table ? table->table : NULL),
                             .sql = simple->sql,
-                            .commit_ts = simple->commit_ts,
+                            .commit_ts = simple->commit_ts.is,
                             .empties = drops,
                             .before = simple->previous_schema,
                             .after = simple->schema};
@@ -130,18 +130,18 @@ static enum iso_status finish_ddl(struct ticdc *ticdc, struct simple *simple,
 static enum iso_status finish(struct ticdc *ticdc, struct simple *simple, simple_convert *convert,
                               struct iso_error *error)
 {
-    if (!simple->has_version || simple->version != SIMPLE_VERSION)
+    if (!simple->version.has || simple->version.is != SIMPLE_VERSION)
         return iso_error_set(error, ISO_BAD_INPUT,
                              "version %llu of the simple protocol, expected %d",
-                             (unsigned long long)simple->version, SIMPLE_VERSION);
+                             (unsigned long long)simple->version.is, SIMPLE_VERSION);
     if (simple->type == SIMPLE_NONE)
         return iso_error_set(error, ISO_BAD_INPUT, "expected the member type");
     if (simple->type == SIMPLE_BOOTSTRAP && !simple->schema)
         return iso_error_set(error, ISO_BAD_INPUT, "a bootstrap: expected tableSchema");
-    if (simple->type != SIMPLE_BOOTSTRAP && !simple->has_commit)
+    if (simple->type != SIMPLE_BOOTSTRAP && !simple->commit_ts.has)
         return iso_error_set(error, ISO_BAD_INPUT, "expected the member commitTs");
     if (simple->type == SIMPLE_WATERMARK) {
-        ticdc_add_watermark(ticdc, simple->commit_ts);
+        ticdc_add_watermark(ticdc, simple->commit_ts.is);
     } else if (simple->type == SIMPLE_BOOTSTRAP) {
         finish_bootstrap(ticdc, simple);
     } else if (simple->type == SIMPLE_DDL || simple->type == SIMPLE_ERASE) {
@@ -191,110 +191,50 @@ static bool take_type(struct simple *simple, struct iso_json_text text)
     return false;
 }
 
-static struct ticdc_table *read_schema(struct iso_json *json, struct ticdc_table *before)
+static void read_schema(struct iso_json *json, void *into)
 {
-    if (iso_json_take_null(json))
-        return before;
-    ticdc_table_free(before);
-    return ticdc_table_read_simple(json);
-}
-
-static void read_optional_boolean(struct iso_json *json, bool *value)
-{
+    struct ticdc_table **schema = into;
     if (!iso_json_take_null(json))
-        iso_json_boolean(json, value);
+        *schema = ticdc_table_read_simple(json);
 }
 
-enum member {
-    OTHER,
-    VERSION,
-    DATABASE,
-    TABLE,
-    TYPE,
-    COMMIT,
-    START,
-    SCHEMA_VERSION,
-    KEY_ONLY,
-    CLAIM_CHECK,
-    DATA,
-    OLD,
-    SCHEMA,
-    PREVIOUS_SCHEMA,
-    SQL
-};
-
-static uint8_t find_member(const char *name, size_t length)
-{
-    static const char *const names[] = {
-        "",         "version", "database",      "table",          "type",
-        "commitTs", "startTs", "schemaVersion", "handleKeyOnly",  "claimCheckLocation",
-        "data",     "old",     "tableSchema",   "preTableSchema", "sql",
-        NULL};
-    return ticdc_find_name(names, name, length);
-}
-
-static void read_type(struct iso_json *json, struct simple *simple)
+static void read_type(struct iso_json *json, void *into)
 {
     struct iso_json_text text;
     const char *start = json->at;
-    if (iso_json_string(json, &text) && !take_type(simple, text))
+    if (iso_json_string(json, &text) && !take_type(into, text))
         iso_json_fail(json, ISO_JSON_UNEXPECTED, start,
                       "a type: INSERT, UPDATE, DELETE, WATERMARK, BOOTSTRAP or a DDL's");
 }
 
-static void read_member(struct ticdc *ticdc, struct simple *simple, enum member member)
+static void read_data(struct iso_json *json, void *into)
 {
-    struct iso_json *json = &ticdc->json;
-    struct iso_json_text text;
-    bool only = false;
-    switch (member) {
-    case VERSION:
-        simple->has_version = ticdc_read_unsigned(json, &simple->version);
-        break;
-    case DATABASE:
-        ticdc_read_text(json, &simple->database);
-        break;
-    case TABLE:
-        ticdc_read_text(json, &simple->table);
-        break;
-    case TYPE:
-        read_type(json, simple);
-        break;
-    case COMMIT:
-        simple->has_commit = ticdc_read_unsigned(json, &simple->commit_ts);
-        break;
-    case START:
-        simple->has_start = ticdc_read_unsigned(json, &simple->start_ts);
-        break;
-    case SCHEMA_VERSION:
-        simple->has_schema_version = ticdc_read_unsigned(json, &simple->schema_version);
-        break;
-    case KEY_ONLY:
-        read_optional_boolean(json, &only);
-        simple->keys_only |= only;
-        break;
-    case CLAIM_CHECK:
-        simple->keys_only |= ticdc_read_text(json, &text) && text.length;
-        break;
-    case DATA:
-        simple->has_data = ticdc_read_row(json, &ticdc->now);
-        break;
-    case OLD:
-        simple->has_old = ticdc_read_row(json, &ticdc->old);
-        break;
-    case SCHEMA:
-        simple->schema = read_schema(json, simple->schema);
-        break;
-    case PREVIOUS_SCHEMA:
-        simple->previous_schema = read_schema(json, simple->previous_schema);
-        break;
-    case SQL:
-        ticdc_read_text(json, &simple->sql);
-        break;
-    default:
-        iso_json_skip(json);
-    }
+    struct simple *simple = into;
+    simple->has_data = ticdc_read_row(json, &simple->ticdc->now);
 }
+
+static void read_old(struct iso_json *json, void *into)
+{
+    struct simple *simple = into;
+    simple->has_old = ticdc_read_row(json, &simple->ticdc->old);
+}
+
+static const struct ticdc_member message_members[] = {
+    {"version", ticdc_member_number, offsetof(struct simple, version)},
+    {"database", NULL, offsetof(struct simple, database)},
+    {"table", NULL, offsetof(struct simple, table)},
+    {"type", read_type, 0},
+    {"commitTs", ticdc_member_number, offsetof(struct simple, commit_ts)},
+    {"startTs", ticdc_member_number, offsetof(struct simple, start_ts)},
+    {"schemaVersion", ticdc_member_number, offsetof(struct simple, schema_version)},
+    {"handleKeyOnly", ticdc_member_flag, offsetof(struct simple, keys_only)},
+    {"claimCheckLocation", ticdc_member_location, offsetof(struct simple, keys_only)},
+    {"data", read_data, 0},
+    {"old", read_old, 0},
+    {"tableSchema", read_schema, offsetof(struct simple, schema)},
+    {"preTableSchema", read_schema, offsetof(struct simple, previous_schema)},
+    {"sql", NULL, offsetof(struct simple, sql)},
+    {NULL, NULL, 0}};
 
 /* The text of {"location":..,"value":".."}, which is known to be JSON. */
 static bool take_timestamp(struct ticdc *ticdc, struct iso_cell *cell)
@@ -342,15 +282,11 @@ static enum iso_status convert(struct ticdc *ticdc, struct iso_cell *cell, enum 
 
 static enum iso_status decode(struct ticdc *ticdc, struct iso_error *error)
 {
-    struct simple simple = {.database = {"", 0}, .table = {"", 0}, .sql = {"", 0}};
+    struct simple simple = {.ticdc = ticdc, .database = {"", 0}, .table = {"", 0}, .sql = {"", 0}};
     struct iso_json *json = &ticdc->json;
-    struct iso_json_shape *shape = &ticdc->shapes[TICDC_MESSAGE];
-    uint8_t member;
     if (!ticdc_start_json(ticdc))
         return ISO_OK;
-    iso_json_shape_enter(json, shape);
-    while (iso_json_shape_member(json, shape, find_member, NULL, &member))
-        read_member(ticdc, &simple, (enum member)member);
+    ticdc_read_shaped(json, &ticdc->shapes[TICDC_MESSAGE], message_members, &simple);
     if (!iso_json_finish(json))
         iso_payload_fault(json, error);
     return simple_finish(ticdc, &simple, convert, error);

@@ -18,8 +18,9 @@ enum simple_type {
 
 /* A message; a row's columns are ticdc->now and ticdc->old, as their encoding has them. */
 struct simple {
-    uint64_t version, commit_ts, start_ts, schema_version;
-    bool has_version, has_commit, has_start, has_schema_version, keys_only, has_data, has_old;
+    struct ticdc *ticdc;
+    struct ticdc_number version, commit_ts, start_ts, schema_version;
+    bool keys_only, has_data, has_old;
     enum simple_type type;
     struct iso_json_text database, table, sql;
     struct ticdc_table *schema,

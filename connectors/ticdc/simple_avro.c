@@ -164,25 +164,18 @@ static enum iso_status convert(struct ticdc *ticdc, struct iso_cell *cell, enum 
 
 /* ---- messages ---- */
 
-static void read_version(struct iso_avro_cursor *cursor, struct simple *simple)
+static void read_number(struct iso_avro_cursor *cursor, struct ticdc_number *number)
 {
-    simple->version = (uint64_t)iso_avro_long(cursor);
-    simple->has_version = true;
-}
-
-static void read_commit(struct iso_avro_cursor *cursor, struct simple *simple)
-{
-    simple->commit_ts = (uint64_t)iso_avro_long(cursor);
-    simple->has_commit = true;
+    *number = (struct ticdc_number){(uint64_t)iso_avro_long(cursor), true};
 }
 
 static void read_ddl(struct iso_avro_cursor *cursor, struct simple *simple)
 {
-    read_version(cursor, simple);
+    read_number(cursor, &simple->version);
     uint32_t type = iso_avro_choice(cursor, DDL_TYPES);
     simple->type = type == DDL_ERASE || type == DDL_TRUNCATE ? SIMPLE_ERASE : SIMPLE_DDL;
     simple->sql = iso_avro_string(cursor);
-    read_commit(cursor, simple);
+    read_number(cursor, &simple->commit_ts);
     iso_avro_long(cursor); /* buildTs */
     if (is_present(cursor))
         simple->schema = read_schema(cursor);
@@ -193,15 +186,14 @@ static void read_ddl(struct iso_avro_cursor *cursor, struct simple *simple)
 static void read_dml(struct ticdc *ticdc, struct iso_avro_cursor *cursor, struct simple *simple)
 {
     static const enum simple_type types[DML_TYPES] = {SIMPLE_INSERT, SIMPLE_UPDATE, SIMPLE_DELETE};
-    read_version(cursor, simple);
+    read_number(cursor, &simple->version);
     simple->database = iso_avro_string(cursor);
     simple->table = iso_avro_string(cursor);
     iso_avro_long(cursor); /* tableID */
     simple->type = types[iso_avro_choice(cursor, DML_TYPES)];
-    read_commit(cursor, simple);
+    read_number(cursor, &simple->commit_ts);
     iso_avro_long(cursor); /* buildTs */
-    simple->schema_version = (uint64_t)iso_avro_long(cursor);
-    simple->has_schema_version = true;
+    read_number(cursor, &simple->schema_version);
     if (is_present(cursor))
         simple->keys_only |= iso_avro_run(cursor).length > 0; /* claimCheckLocation */
     if (is_present(cursor))
@@ -230,13 +222,13 @@ static void read_message(struct ticdc *ticdc, struct iso_avro_cursor *cursor, st
     switch (kind) {
     case 0:
         simple->type = SIMPLE_WATERMARK;
-        read_version(cursor, simple);
-        read_commit(cursor, simple);
+        read_number(cursor, &simple->version);
+        read_number(cursor, &simple->commit_ts);
         iso_avro_long(cursor); /* buildTs */
         break;
     case 1:
         simple->type = SIMPLE_BOOTSTRAP;
-        read_version(cursor, simple);
+        read_number(cursor, &simple->version);
         iso_avro_long(cursor); /* buildTs */
         simple->schema = read_schema(cursor);
         break;

@@ -45,7 +45,8 @@ static void remember_name(struct iso_json_shape_member *member, const struct iso
 }
 
 bool iso_json_shape_other(struct iso_json *json, struct iso_json_shape *shape,
-                          iso_json_meaning *find, struct iso_json_text *name, uint8_t *meaning)
+                          iso_json_meaning *find, const void *of, struct iso_json_text *name,
+                          uint8_t *meaning)
 {
     const char *from = json->at;
     struct iso_json_text found;
@@ -53,7 +54,7 @@ bool iso_json_shape_other(struct iso_json *json, struct iso_json_shape *shape,
         return iso_json_leave(json);
     if (!iso_json_member(json, &found))
         return false;
-    *meaning = find ? find(found.at, found.length) : 0;
+    *meaning = find ? find(of, found.at, found.length) : 0;
     if (name)
         *name = found;
     if (shape->next < ISO_JSON_SHAPE_MEMBERS)

@@ -8,7 +8,7 @@
  *
  *     iso_json_shape_enter(&json, &shape);         one shape for each kind of object, none inside
  *                                                  itself
- *     while (iso_json_shape_member(&json, &shape, find, &name, &meaning))
+ *     while (iso_json_shape_member(&json, &shape, find, of, &name, &meaning))
  *         ...
  *
  * Threads: one at a time for each shape.
@@ -29,8 +29,8 @@ struct iso_json_shape {
     } members[ISO_JSON_SHAPE_MEMBERS];
 };
 
-/* The caller's meaning of a member's name. */
-typedef uint8_t iso_json_meaning(const char *name, size_t length);
+/* The caller's meaning of a member's name; `of` is the caller's own. */
+typedef uint8_t iso_json_meaning(const void *of, const char *name, size_t length);
 
 /* A whole object, array or string as it stood in an earlier text: where the same bytes stand again,
  * what was made of them still holds. A zeroed one is none. */
@@ -70,12 +70,13 @@ static inline bool iso_json_shape_enter(struct iso_json *json, struct iso_json_s
 
 /* The way of members that stand elsewhere than the last time. `find` NULL: all mean 0. */
 bool iso_json_shape_other(struct iso_json *json, struct iso_json_shape *shape,
-                          iso_json_meaning *find, struct iso_json_text *name, uint8_t *meaning);
+                          iso_json_meaning *find, const void *of, struct iso_json_text *name,
+                          uint8_t *meaning);
 
 /* As iso_json_member; `name` may be NULL. */
 static inline bool iso_json_shape_member(struct iso_json *json, struct iso_json_shape *shape,
-                                         iso_json_meaning *find, struct iso_json_text *name,
-                                         uint8_t *meaning)
+                                         iso_json_meaning *find, const void *of,
+                                         struct iso_json_text *name, uint8_t *meaning)
 {
     struct iso_json_shape_member *member = &shape->members[shape->next];
     if (shape->next == ISO_JSON_SHAPE_MEMBERS || !member->mask ||
@@ -83,7 +84,7 @@ static inline bool iso_json_shape_member(struct iso_json *json, struct iso_json_
         (iso_bytes_same(json->at, member->bytes) & member->mask) != member->mask ||
         (member->rest &&
          (iso_bytes_same(json->at + 16, member->bytes + 16) & member->rest) != member->rest))
-        return iso_json_shape_other(json, shape, find, name, meaning);
+        return iso_json_shape_other(json, shape, find, of, name, meaning);
     if (name)
         *name = (struct iso_json_text){json->at + member->name_at, member->name_length};
     *meaning = member->meaning;

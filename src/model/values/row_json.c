@@ -82,7 +82,7 @@ bool iso_row_read_json(struct iso_row *row, struct iso_json *json)
     if (!iso_json_enter_object(json))
         return false;
     iso_json_shape_start(&row->shape);
-    while (iso_json_shape_member(json, &row->shape, NULL, &name, &meaning)) {
+    while (iso_json_shape_member(json, &row->shape, NULL, NULL, &name, &meaning)) {
         struct iso_cell *cell = iso_row_add(row, name.at, name.length);
         cell->is_plain_name = is_inside(json, name.at);
         if (!iso_cell_read_json(cell, json))

@@ -23,8 +23,9 @@ struct seen {
     bool finished;
 };
 
-static uint8_t meaning_of(const char *name, size_t length)
+static uint8_t meaning_of(const void *of, const char *name, size_t length)
 {
+    (void)of;
     return (uint8_t)(length ? name[0] + 3 * length : 1);
 }
 
@@ -42,14 +43,15 @@ static void read_object(const char *text, size_t length, struct iso_json_shape *
     if (shape)
         iso_json_shape_start(shape);
     while (seen->count < SEEN_MAX) {
-        if (!(shape ? iso_json_shape_member(&json, shape, meaning_of, &name, &meaning)
+        if (!(shape ? iso_json_shape_member(&json, shape, meaning_of, NULL, &name, &meaning)
                     : iso_json_member(&json, &name)))
             break;
         assert_in_range(name.length, 0, 79);
         seen->list[seen->count].at = (size_t)(json.at - padded);
         seen->list[seen->count].length = name.length;
         memcpy(seen->list[seen->count].name, name.at, name.length);
-        seen->list[seen->count++].meaning = shape ? meaning : meaning_of(name.at, name.length);
+        seen->list[seen->count++].meaning =
+            shape ? meaning : meaning_of(NULL, name.at, name.length);
         iso_json_skip(&json);
     }
     seen->finished = iso_json_finish(&json);
