@@ -1,6 +1,8 @@
 /* `isochron check`: one finished history. */
 #include "app/commands.h"
 #include "app/check.h"
+#include "run/options.h"
+#include "run/shown/remarks.h"
 
 #define PLACE(member) offsetof(struct app_check, member)
 
@@ -48,6 +50,7 @@ static const struct cli_option options[] = {
                   "Of these, at most N (1000) of one key, and of one session; 0: all."),
     CLI_ROW_FLAG("quiet", PLACE(load.quiet),
                  "Print only the headline of the text, and no progress line."),
+    RUN_SCANS_ROW(PLACE(stats)),
     CLI_ROW_TEXT("evidence", "FILE", PLACE(evidence),
                  "Write polygraph's evidence, for isochron verify; compressed if FILE ends\n"
                  "in .zst."),
@@ -93,6 +96,7 @@ static void complete_options(struct app_check *check)
     judge->order.timeout = (double)check->timeout / 1000;
     judge->order.memory_in_use = cli_memory_in_use;
     judge->order.max_findings = judge->times.max_violations;
+    judge->scans = check->stats ? iso_scans_new() : NULL;
 }
 
 /* Whether what was asked for beside the verdict can be had of this history. */
@@ -137,6 +141,7 @@ static enum iso_status judge_history(struct app *app, const struct app_check *ch
     if (status == ISO_OK)
         status =
             app_check_report(app, check, history, &judgement, loaded - started, ended - started);
+    run_remarks_scans(check->judge.scans);
     if (status == ISO_OK)
         status = iso_outcome_status(judgement.outcome);
     iso_judgement_release(&judgement);
@@ -175,7 +180,9 @@ static enum iso_status run_check(struct app *app, int count, char **arguments)
     struct app_check check = {
         .load.format = APP_GUESS, .at_least = ISO_LEVELS, .started = iso_clock_seconds()};
     iso_judge_options_init(&check.judge);
-    return cli_run(app, count, arguments, &check, check_files);
+    enum iso_status status = cli_run(app, count, arguments, &check, check_files);
+    iso_scans_free(check.judge.scans);
+    return status;
 }
 
 const struct cli_command app_check = {

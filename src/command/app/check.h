@@ -17,7 +17,7 @@ struct app_check {
     uint64_t timeout;
     double started;
     const char *evidence, *minimise;
-    bool no_session_order, json;
+    bool no_session_order, json, stats;
 };
 
 /* check_levels.c: whether --level or --at-least asks for several levels; whether the other options

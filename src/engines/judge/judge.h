@@ -11,6 +11,7 @@
  */
 #pragma once
 
+#include "rowsets/scans.h"
 #include "verdict/verdict.h"
 #include "verdict/polygraph.h"
 
@@ -22,7 +23,8 @@ struct iso_judge_options {
     /* `level` is the one that is asked for; `versions_by_commit` follows */
     struct iso_polygraph_options order;
     bool allow_unjudged;
-    bool any_order; /* when timestamps say violated, polygraph says which it is */
+    bool any_order;          /* when timestamps say violated, polygraph says which it is */
+    struct iso_scans *scans; /* counts conditions that no index serves; borrowed; or NULL */
 };
 
 /* SI, sessions in order, one thread, 1000 violations listed, 1000 of them of one key. */

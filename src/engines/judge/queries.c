@@ -99,7 +99,8 @@ static void leave_queries(struct iso_verdict *verdict)
     }
 }
 
-void judge_queries(enum iso_level level, uint32_t threads, struct iso_verdict *verdict)
+void judge_queries(enum iso_level level, uint32_t threads, struct iso_scans *scans,
+                   struct iso_verdict *verdict)
 {
     if (level != ISO_SI && level != ISO_SER && level != ISO_PC) {
         leave_queries(verdict);
@@ -112,6 +113,7 @@ void judge_queries(enum iso_level level, uint32_t threads, struct iso_verdict *v
     asked.level = level == ISO_SER ? ISO_SER : ISO_SI;
     asked.shards = threads;
     asked.scan_limit = verdict->history->ranges.limit;
+    asked.scans = scans;
     asked.on_finding = take_finding;
     asked.context = &asking;
     iso_rowsets_check(verdict->history, &asked, &stats);

@@ -239,9 +239,9 @@ static void tell_scan(const struct judge *judge)
     char table[ISO_ATOM_TEXT_MAX], where[ISO_ATOM_TEXT_MAX];
     uint64_t rows = judge_count_rows(judge, UINT64_MAX);
     if (judge->asked.where && !judge->scope.is_indexed && rows > FEW)
-        engine->options.on_scan(engine->options.context,
-                                rowsets_text(&engine->atoms, judge->query->table, table),
-                                rowsets_text(&engine->atoms, judge->query->where, where), rows);
+        iso_scans_note(engine->options.scans,
+                       rowsets_text(&engine->atoms, judge->query->table, table),
+                       rowsets_text(&engine->atoms, judge->query->where, where), rows);
 }
 
 static void judge_rows(struct judge *judge)
@@ -275,7 +275,7 @@ static void judge_rows(struct judge *judge)
                          judge->asked.has_bounds ? &judge->asked.bounds : NULL, &judge->scope.from,
                          &judge->scope.to);
     judge_choose_access(judge);
-    if (judge->engine->options.on_scan)
+    if (judge->engine->options.scans)
         tell_scan(judge);
     if (!is_within_limit(judge)) {
         judge_doubt(judge, 1u << ISO_UNJUDGED_SCAN_LIMIT, 0);

@@ -41,6 +41,7 @@
 #include <stdint.h>
 
 #include "base/archive.h"
+#include "rowsets/scans.h"
 #include "verdict/verdict.h"
 #include "predicate/bounds.h"
 
@@ -124,10 +125,8 @@ struct iso_rowsets_options {
     void (*key_of)(void *context, struct iso_json_text table, struct iso_rowsets_key *key);
     void (*on_finding)(void *context, const struct iso_rowsets_finding *finding);
     void (*on_unjudged)(void *context, const struct iso_rowsets_unjudged *unjudged); /* or NULL */
-    /* Each time that a condition is judged which no index serves, of more than a few rows: on the
-     * shard's thread; or NULL. */
-    void (*on_scan)(void *context, struct iso_json_text table, struct iso_json_text where,
-                    uint64_t rows);
+    /* Counts conditions of more than a few rows that no index serves; borrowed; or NULL. */
+    struct iso_scans *scans;
     void *context;
     void *reports; /* in place of it for these two; NULL: the same */
 };

@@ -36,13 +36,6 @@ typedef enum iso_status (*iso_pipeline_sink)(void *context, const char *line, si
 
 enum { ISO_SPELLINGS_MAX = 256 };
 
-/* Queries whose condition is of a shape that no index serves, and the rows that were looked at for
- * them, in this process. */
-struct iso_pipeline_scan {
-    struct iso_json_text shape; /* "public.orders where amount > ?" */
-    uint64_t queries, rows;
-};
-
 /* A column of which contradictions are not judged, since their texts may be one value. */
 struct iso_pipeline_spelling {
     char column[ISO_SPELLING_NAME];                           /* "public.acct.balance" */
@@ -73,11 +66,11 @@ struct iso_pipeline_options {
     unsigned hlc_bits;  /* timestamps {p,l} become p << hlc_bits | l; 0: pairs are refused */
     enum iso_on_bad_record on_bad_record;
     uint32_t max_violations; /* in the summary; 0: all */
-    uint32_t scan_limit;  /* rows that one query looks at, or keys of a range; 0: ISO_SCAN_LIMIT */
-    bool counts_scans;    /* iso_pipeline_scans */
-    bool strict_coverage; /* operations on tables without a source make the verdict undecided */
-    bool level_given;     /* the level was asked for, and is not just the default */
-    bool final_only;      /* no tentative and no retracted lines but for what had been final */
+    uint32_t scan_limit; /* rows that one query looks at, or keys of a range; 0: ISO_SCAN_LIMIT */
+    struct iso_scans *scans; /* counts conditions that no index serves; borrowed; or NULL */
+    bool strict_coverage;    /* operations on tables without a source make the verdict undecided */
+    bool level_given;        /* the level was asked for, and is not just the default */
+    bool final_only;         /* no tentative and no retracted lines but for what had been final */
     /* Sees transactions of the block before the engine does; true: it takes them, and the engine is
      * not to. Or NULL. */
     bool (*on_transactions)(void *context, const struct iso_history *block, uint32_t first,

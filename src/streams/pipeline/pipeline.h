@@ -180,10 +180,6 @@ const char *iso_pipeline_level_name(const struct iso_pipeline *pipeline);
 const struct iso_pipeline_spelling *iso_pipeline_spellings(const struct iso_pipeline *pipeline,
                                                            uint32_t *count);
 
-/* Shapes of conditions that no index serves, most rows first, if they are counted (`counts_scans`);
- * to be freed, and their texts are the pipeline's. */
-struct iso_pipeline_scan *iso_pipeline_scans(const struct iso_pipeline *pipeline, uint32_t *count);
-
 /* Values of a history that is building, and left the pipeline, as the schemas that are known by now
  * spell them: some left before that. */
 void iso_pipeline_spell(struct iso_pipeline *pipeline, struct iso_history *history);

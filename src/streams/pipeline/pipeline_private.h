@@ -3,7 +3,6 @@
 #pragma once
 
 #include <stddef.h>
-#include <pthread.h>
 
 #include "pipeline/counted.h"
 #include "pipeline/batch.h"
@@ -104,15 +103,6 @@ struct spellings {
 void spellings_release(struct spellings *spellings);
 
 /* Queries of tables, which an engine of their own judges (queries.c). */
-/* Conditions that no index serves, by shape: from the shards' threads. */
-struct scans {
-    pthread_mutex_t adding;
-    struct iso_atoms shapes;
-    struct iso_number_map by_shape;
-    struct iso_pipeline_scan *list;
-    uint32_t count, capacity;
-};
-
 struct queries {
     struct iso_rowsets_shards *engine; /* NULL: nothing has needed one */
     bool is_whole;  /* it has been told that all that was there at first has been said; not saved */
@@ -123,13 +113,9 @@ struct queries {
     uint32_t again_count, again_capacity;
     uint64_t found[ISO_AXIOMS];
     struct iso_atoms texts; /* of a finding, one event long */
-    struct scans *scans;    /* NULL: nobody asks for them; not saved */
 };
 
 void queries_release(struct queries *queries);
-void queries_note_scan(struct queries *queries, struct iso_json_text table,
-                       struct iso_json_text where, uint64_t rows);
-void scans_free(struct scans *scans);
 
 /* What is doubtful (doubt.c). */
 /* Why a verdict is doubtful. */

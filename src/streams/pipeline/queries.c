@@ -55,13 +55,6 @@ static void key_of(void *context, struct iso_json_text table, struct iso_rowsets
         key->types[0].text = ISO_TEXT_COLLATED;
 }
 
-static void note_scan(void *context, struct iso_json_text table, struct iso_json_text where,
-                      uint64_t rows)
-{
-    struct iso_pipeline *pipeline = context;
-    queries_note_scan(&pipeline->queries, table, where, rows);
-}
-
 static void know_columns(struct iso_pipeline *pipeline, struct iso_rowsets_options *options)
 {
     options->type_of = type_of;
@@ -195,12 +188,7 @@ void pipeline_need_queries(struct iso_pipeline *pipeline)
     options.shards = pipeline->options.engine.shards;
     options.spill = pipeline->options.engine.spill;
     options.on_finding = report_finding;
-    if (pipeline->options.counts_scans) {
-        pipeline->queries.scans = iso_allocate_zeroed(1, sizeof *pipeline->queries.scans);
-        pthread_mutex_init(&pipeline->queries.scans->adding, NULL);
-        iso_atoms_init(&pipeline->queries.scans->shapes);
-        options.on_scan = note_scan;
-    }
+    options.scans = pipeline->options.scans;
     know_columns(pipeline, &options);
     pipeline->queries.engine = iso_rowsets_shards_new(
         &options, pipeline->options.engine.host.run_shards, pipeline->options.engine.host.runner);
@@ -418,7 +406,6 @@ void pipeline_queries_open(const struct iso_pipeline *pipeline, struct iso_rowse
 void queries_release(struct queries *queries)
 {
     iso_rowsets_shards_free(queries->engine);
-    scans_free(queries->scans);
     id_set_release(&queries->reported.ids);
     iso_atoms_release(&queries->texts);
     iso_free(queries->again);

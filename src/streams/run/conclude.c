@@ -139,17 +139,6 @@ static void write_object(struct run_stream *stream, const struct iso_accounting 
     iso_text_release(&text);
 }
 
-static void log_scans(const struct iso_pipeline *pipeline)
-{
-    uint32_t count;
-    struct iso_pipeline_scan *list = iso_pipeline_scans(pipeline, &count);
-    for (uint32_t i = 0; i < count; i++)
-        cli_log("no index serves %.*s: %" PRIu64 " quer%s, %" PRIu64 " rows looked at",
-                (int)list[i].shape.length, list[i].shape.at, list[i].queries,
-                list[i].queries == 1 ? "y" : "ies", list[i].rows);
-    iso_free(list);
-}
-
 static enum iso_status conclude_timed(struct run_stream *stream, double seconds,
                                       struct iso_error *error)
 {
@@ -171,7 +160,7 @@ static enum iso_status conclude_timed(struct run_stream *stream, double seconds,
     write_object(stream, &books, any_order);
     if (options->brief)
         run_output_flush(&stream->output); /* whoever reads both reads the summary last */
-    log_scans(stream->pipeline);
+    run_remarks_scans(stream->scans);
     if (options->quiet)
         return outcome;
     run_log_left_out(stream->pipeline);

@@ -14,7 +14,7 @@ struct run_stream_options {
     struct iso_pipeline_options pipeline;
     int level; /* run_stream_level; below 0: not said */
     int uncovered;
-    bool no_session_order, allow_unjudged, any_order, json, quiet;
+    bool no_session_order, allow_unjudged, any_order, json, quiet, stats;
     bool final_only, final_only_given;
     bool served;                /* lines go to a status server too */
     bool keep;                  /* all transactions, and the verdict, in memory */
@@ -35,6 +35,11 @@ struct run_stream_options {
     (offsetof(owner, stream) + offsetof(struct run_stream_options, member))
 /* Ends of lines are not aligned: any one would change them all. */
 /* clang-format off */
+#define RUN_SCANS_ROW(place) \
+    CLI_ROW_FLAG("stats", place, \
+        "Say at the end, on standard error, which conditions of queries no index\n" \
+        "serves, and how many rows were looked at for them.")
+
 #define RUN_STREAM_ROWS(owner) \
     CLI_ROW_GROUP("Input"), \
     CLI_ROW_TEXTS("source", "KIND:TOPIC[,OPT=V...]", RUN_STREAM_PLACE(owner, sources), \
@@ -145,9 +150,7 @@ struct run_stream_options {
         "List at most N violations (1000) of one key, and of one session, and\n" \
         "then report how many more there are; 0: all. Counts are exact."), \
     CLI_ROW_FLAG("quiet", RUN_STREAM_PLACE(owner, quiet), "Print no status line and no closing summary."), \
-    CLI_ROW_FLAG("stats", RUN_STREAM_PLACE(owner, pipeline.counts_scans), \
-        "Say at the end, on standard error, which conditions of queries no index\n" \
-        "serves, and how many rows were looked at for them."), \
+    RUN_SCANS_ROW(RUN_STREAM_PLACE(owner, stats)), \
     CLI_ROW_GROUP("How to run"), \
     CLI_ROW_PROPERTIES(RUN_STREAM_PLACE(owner, properties)), \
     CLI_ROW_COUNT("threads", "N", RUN_STREAM_PLACE(owner, pipeline.engine.shards), 1, 64, \

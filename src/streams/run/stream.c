@@ -198,6 +198,8 @@ static void open_pipeline(struct run_stream *stream, const struct run_source_sur
     stream->team = iso_team_new(settings.engine.shards);
     settings.engine.host.run_shards = iso_team_run;
     settings.engine.host.runner = stream->team;
+    if (options->stats)
+        settings.scans = stream->scans = iso_scans_new();
     stream->pipeline = iso_pipeline_new(&settings);
 }
 
@@ -334,6 +336,7 @@ enum iso_status run_stream_close(struct run_stream *stream, struct iso_error *er
     run_order_release(&stream->order);
     run_kept_release(&stream->kept);
     iso_pipeline_free(stream->pipeline);
+    iso_scans_free(stream->scans);
     iso_team_free(stream->team);
     run_sources_release(&stream->sources);
     iso_kafka_properties_release(&stream->properties);

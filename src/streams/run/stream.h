@@ -27,6 +27,7 @@
 struct run_stream {
     const struct run_stream_options *options;
     struct iso_pipeline *pipeline;
+    struct iso_scans *scans;                /* with --stats; else NULL */
     struct iso_team *team;                  /* of the engine's shards */
     struct iso_kafka_properties properties; /* -X */
     struct run_sources sources;

@@ -135,3 +135,14 @@ void run_remarks_given_up(struct run_remarks *remarks, uint64_t memory, uint64_t
             "their outcomes, avoid that",
             memory, transactions);
 }
+
+void run_remarks_scans(const struct iso_scans *scans)
+{
+    uint32_t count;
+    struct iso_scan *list = iso_scans_list(scans, &count);
+    for (uint32_t i = 0; i < count; i++)
+        cli_log("no index serves %.*s: %" PRIu64 " quer%s, %" PRIu64 " rows looked at",
+                (int)list[i].shape.length, list[i].shape.at, list[i].queries,
+                list[i].queries == 1 ? "y" : "ies", list[i].rows);
+    iso_free(list);
+}

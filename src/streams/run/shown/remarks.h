@@ -6,6 +6,7 @@
 #pragma once
 
 #include "pipeline/pipeline.h"
+#include "rowsets/scans.h"
 #include "run/input/bad_records.h"
 #include "run/input/recording.h"
 
@@ -42,3 +43,6 @@ void run_remarks_given_up(struct run_remarks *remarks, uint64_t memory, uint64_t
 
 /* The last words: those, and how many bad records --dead-letter did not take. */
 void run_remarks_conclude(struct run_remarks *remarks, const struct run_recording *recording);
+
+/* Logs which conditions no index served, if they were counted; NULL: nothing. */
+void run_remarks_scans(const struct iso_scans *scans);
