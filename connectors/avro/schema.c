@@ -427,8 +427,9 @@ struct iso_avro_schema *iso_avro_schema_parse(const char *text, size_t length,
     return schema;
 }
 
-void iso_avro_schema_free(struct iso_avro_schema *schema)
+void iso_avro_schema_free(void *freed)
 {
+    struct iso_avro_schema *schema = freed;
     if (!schema)
         return;
     for (uint32_t i = 0; i < schema->type_count; i++)

@@ -82,4 +82,4 @@ struct iso_avro_schema *iso_avro_schema_parse(const char *text, size_t length,
 /* Reads a schema inside a larger text: the cursor stands before it, and behind it afterwards. */
 struct iso_avro_schema *iso_avro_schema_read(struct iso_json *json, struct iso_error *error);
 
-void iso_avro_schema_free(struct iso_avro_schema *schema); /* NULL is none */
+void iso_avro_schema_free(void *schema); /* a struct iso_avro_schema; NULL is none */

@@ -132,11 +132,6 @@ void *avro_value_parse(const char *text, size_t length, struct iso_error *error)
     return schema;
 }
 
-void avro_value_forget(void *schema)
-{
-    iso_avro_schema_free(schema);
-}
-
 /* ---- nested values: they go into the reading's text as JSON ---- */
 
 static void put_value(struct avro_reading *reading, const struct iso_avro_type *type);

@@ -22,7 +22,6 @@ struct avro_reading {
 /* An iso_schema_parse and its iso_schema_forget: the uses of types and, in each scope, of fields
  * are set. */
 void *avro_value_parse(const char *text, size_t length, struct iso_error *error);
-void avro_value_forget(void *schema);
 
 /* Sets the roles of a schema that the caller has read by other means. */
 void avro_value_prepare(struct iso_avro_schema *schema);

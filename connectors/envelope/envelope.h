@@ -9,7 +9,7 @@
  *
  *     JSON      with and without schemas, which each message shows; decimals by the schema, if
  *               there is one;
- *               also as CloudEvents (cloud_event.h)
+ *               also as CloudEvents (envelope_json.c)
  *     Avro      by the writer's schema: from a registry, or given
  *     Protobuf  by the schema's text, the same way
  *

@@ -191,7 +191,7 @@ static struct iso_envelope_reader *create(const struct iso_decoder_options *opti
     avro->schemas.registry = options->registry;
     avro->schemas.type = ISO_SCHEMA_AVRO;
     avro->schemas.parse = avro_value_parse;
-    avro->schemas.forget = avro_value_forget;
+    avro->schemas.forget = iso_avro_schema_free;
     if (options->schema)
         take_file(avro, options->schema, error);
     else if (!options->registry || !options->framed)

@@ -7,7 +7,6 @@
 
 #include "base/base64.h"
 #include "base/memory.h"
-#include "connectors/envelope/cloud_event.h"
 #include "connectors/envelope/envelope_private.h"
 #include "connectors/envelope/json_schema.h"
 #include "connectors/cdc_common/framing.h"
@@ -203,14 +202,52 @@ static enum iso_status apply_schema(struct json_reader *json, const struct json_
     return ISO_OK;
 }
 
-/* ---- payloads ---- */
+/* ---- CloudEvents ----
+ *
+ * What stands in the envelope and in `source` otherwise is attributes, as strings, and before and
+ * after are inside `data`.
+ *
+ *     {"id":"name:srv;lsn:29274832;txId:565","source":"/debezium/postgresql/srv","specversion":"1.0",..,
+ *      "iodebeziumop":"u","iodebeziumconnector":"postgresql","iodebeziumlsn":"29274832",..,
+ *      "iodebeziumtxid":"565","iodebeziumtxtotalorder":"1","data":{"before":{..},"after":{..}}}
+ */
+
+/* The meaning of an attribute's name; ISO_MEMBER_DATA: `data`, if the message is a CloudEvent. The
+ * id of a transaction may be that of the source or that of the transaction's metadata: one
+ * attribute stands for both, and both say the same. */
+static enum iso_member cloud_member(struct iso_json_text name)
+{
+    static const char prefix[] = "iodebezium";
+    size_t before = sizeof prefix - 1;
+    if (ISO_PAYLOAD_IS(name, "data"))
+        return ISO_MEMBER_DATA;
+    if (name.length <= before || memcmp(name.at, prefix, before))
+        return ISO_MEMBER_NONE;
+    name.at += before;
+    name.length -= before;
+    return ISO_PAYLOAD_IS(name, "op") ? ISO_MEMBER_OP
+           : ISO_PAYLOAD_IS(name, "txid") || ISO_PAYLOAD_IS(name, "txId")
+               ? ISO_MEMBER_TRANSACTION_ID
+           : ISO_PAYLOAD_IS(name, "txtotalorder")
+               ? ISO_MEMBER_TOTAL_ORDER
+               : iso_member_find(ISO_SCOPE_SOURCE, name.at, name.length);
+}
+
+/* A CloudEvent is known by its source, which is a string, and stands before its data. */
+static bool is_cloud_event(const struct iso_envelope *envelope)
+{
+    return iso_envelope_saw(envelope, ISO_MEMBER_SOURCE) &&
+           envelope->member[ISO_MEMBER_SOURCE].kind == ISO_CELL_TEXT;
+}
+
+/* ---- members ---- */
 
 static uint8_t find_member(const void *of, const char *at, size_t length)
 {
     enum iso_member_scope scope = *(const enum iso_member_scope *)of;
     enum iso_member member = iso_member_find(scope, at, length);
     return (uint8_t)(member == ISO_MEMBER_NONE && scope == ISO_SCOPE_TOP
-                         ? envelope_cloud_member(at, length)
+                         ? cloud_member((struct iso_json_text){at, length})
                          : member);
 }
 
@@ -245,7 +282,7 @@ static enum iso_status read_member(struct json_reader *reader, struct iso_json *
                                    struct iso_error *error)
 {
     struct iso_cell *cell = &envelope->member[member];
-    if (member == ISO_MEMBER_DATA && !envelope_is_cloud_event(envelope)) {
+    if (member == ISO_MEMBER_DATA && !is_cloud_event(envelope)) {
         iso_json_skip(json);
         return ISO_OK;
     }

@@ -68,8 +68,3 @@ void *history_avro_parse(const char *text, size_t length, struct iso_error *erro
     }
     return schema;
 }
-
-void history_avro_forget(void *schema)
-{
-    iso_avro_schema_free(schema);
-}

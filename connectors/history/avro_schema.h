@@ -43,4 +43,3 @@ uint8_t avro_writes_of(const char *word, size_t size);
 
 /* An iso_schema_parse and its iso_schema_forget. */
 void *history_avro_parse(const char *text, size_t length, struct iso_error *error);
-void history_avro_forget(void *schema);

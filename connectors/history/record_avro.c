@@ -44,7 +44,7 @@ static struct iso_decoder *create(const struct iso_decoder_options *options,
     avro->schemas.registry = options->registry;
     avro->schemas.type = ISO_SCHEMA_AVRO;
     avro->schemas.parse = history_avro_parse;
-    avro->schemas.forget = history_avro_forget;
+    avro->schemas.forget = iso_avro_schema_free;
     if (options->framed && !options->registry && !options->schema)
         iso_error_set(error, ISO_BAD_INPUT,
                       "Avro with Confluent framing: expected a schema registry or a schema file");

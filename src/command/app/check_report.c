@@ -1,22 +1,11 @@
 /* What `isochron check` prints and writes of its judgement. */
 #include "app/check.h"
 #include "evidence/evidence.h"
-#include "report/report.h"
 
 static bool prints_text(const struct app_check *check)
 {
     return !check->json && !check->explanation.explain &&
            !app_explanation_takes_stdout(&check->explanation);
-}
-
-static void print_verdict(struct iso_output *output, const void *verdict)
-{
-    iso_report_json(output, verdict, cli_peak_memory());
-}
-
-static void print_order(struct iso_output *output, const void *report)
-{
-    iso_report_polygraph_json(output, report, cli_peak_memory());
 }
 
 enum iso_status app_check_report(struct app *app, const struct app_check *check,
@@ -31,17 +20,14 @@ enum iso_status app_check_report(struct app *app, const struct app_check *check,
                                               judgement->has_verdict ? &judgement->verdict : NULL,
                                           .seconds_load = seconds_load,
                                           .seconds_total = seconds_total};
-    bool is_of_order = judgement->is_of_order;
-    const void *said = is_of_order ? (const void *)&report : (const void *)&judgement->verdict;
-    void (*print)(struct iso_output * output, const void *said) =
-        is_of_order ? print_order : print_verdict;
+    struct app_said said = {&judgement->verdict, judgement->is_of_order ? &report : NULL};
     if (check->json)
-        print(&app->out, said);
-    else if (prints_text(check) && is_of_order)
+        app_print_said(&app->out, &said);
+    else if (prints_text(check) && said.order)
         iso_report_polygraph_text(&app->out, &report, check->load.quiet);
     else if (prints_text(check))
         iso_report_text(&app->out, &judgement->verdict, check->load.quiet);
-    return app_explain_printed(app, &check->explanation, history, print, said);
+    return app_explain_said(app, &check->explanation, history, &said);
 }
 
 enum iso_status app_check_evidence(struct app *app, const struct app_check *check,

@@ -262,16 +262,23 @@ static void log_argument(const struct iso_argument *argument)
     iso_text_release(&text);
 }
 
-void app_explain_briefly(struct app *app, struct iso_history *history,
-                         void (*print)(struct iso_output *output, const void *verdict),
-                         const void *verdict, uint32_t most)
+void app_print_said(struct iso_output *output, const struct app_said *said)
+{
+    if (said->order)
+        iso_report_polygraph_json(output, said->order, cli_peak_memory());
+    else
+        iso_report_json(output, said->verdict, cli_peak_memory());
+}
+
+void app_explain_briefly(struct app *app, struct iso_history *history, const struct app_said *said,
+                         uint32_t most)
 {
     struct iso_output output;
     struct iso_text text = {0};
     struct iso_claims claims;
     struct iso_facts facts;
     iso_output_to_text(&output, &text);
-    print(&output, verdict);
+    app_print_said(&output, said);
     iso_output_close(&output, &app->error);
     memset(iso_text_reserve(&text, ISO_JSON_PADDING), 0, ISO_JSON_PADDING);
     iso_claims_init(&claims, history);
@@ -288,17 +295,15 @@ void app_explain_briefly(struct app *app, struct iso_history *history,
     iso_text_release(&text);
 }
 
-enum iso_status app_explain_printed(struct app *app, const struct app_explanation *explanation,
-                                    struct iso_history *history,
-                                    void (*print)(struct iso_output *output, const void *verdict),
-                                    const void *verdict)
+enum iso_status app_explain_said(struct app *app, const struct app_explanation *explanation,
+                                 struct iso_history *history, const struct app_said *said)
 {
     struct iso_output output;
     struct iso_text text = {0};
     if (!app_explanation_wanted(explanation))
         return ISO_OK;
     iso_output_to_text(&output, &text);
-    print(&output, verdict);
+    app_print_said(&output, said);
     if (iso_output_close(&output, &app->error) == ISO_OK)
         app_explain(app, explanation, history, ISO_WALL_UNKNOWN, "the verdict", &text);
     iso_text_release(&text);

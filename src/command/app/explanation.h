@@ -5,6 +5,7 @@
 #include "cli/command.h"
 #include "cli/options.h"
 #include "explain/argument.h"
+#include "report/report.h"
 
 struct app_explanation {
     bool explain;
@@ -59,14 +60,20 @@ enum iso_status app_explain(struct app *app, const struct app_explanation *expla
                             struct iso_history *history, enum iso_wall of_source, const char *name,
                             struct iso_text *verdict);
 
+/* What an engine said: of the timestamps, or, where `order` is not NULL, of any order. */
+struct app_said {
+    const struct iso_verdict *verdict;
+    const struct iso_polygraph_report *order;
+};
+
+/* As JSON. */
+void app_print_said(struct iso_output *output, const struct app_said *said);
+
 /* Logs what was found, at most so many: each in a line, and behind it who took part in it, and the
  * statements of each. */
-void app_explain_briefly(struct app *app, struct iso_history *history,
-                         void (*print)(struct iso_output *output, const void *verdict),
-                         const void *verdict, uint32_t most);
+void app_explain_briefly(struct app *app, struct iso_history *history, const struct app_said *said,
+                         uint32_t most);
 
-/* As app_explain, of the verdict that `print` prints as JSON, straight from an engine. */
-enum iso_status app_explain_printed(struct app *app, const struct app_explanation *explanation,
-                                    struct iso_history *history,
-                                    void (*print)(struct iso_output *output, const void *verdict),
-                                    const void *verdict);
+/* As app_explain, straight from an engine. */
+enum iso_status app_explain_said(struct app *app, const struct app_explanation *explanation,
+                                 struct iso_history *history, const struct app_said *said);

@@ -6,7 +6,6 @@
 #include "base/memory.h"
 #include "history/copy.h"
 #include "judge/judge.h"
-#include "report/report.h"
 
 enum { ORDER_SECONDS = 60, VIOLATIONS_SHOWN = 5 };
 /* How long a server may take to write down what others see already (synchronous_commit = off). */
@@ -70,16 +69,6 @@ struct part {
     struct iso_judgement judgement;
 };
 
-static void print_verdict(struct iso_output *output, const void *verdict)
-{
-    iso_report_json(output, verdict, cli_peak_memory());
-}
-
-static void print_order(struct iso_output *output, const void *report)
-{
-    iso_report_polygraph_json(output, report, cli_peak_memory());
-}
-
 static void release(struct part *part)
 {
     iso_judgement_release(&part->judgement);
@@ -138,8 +127,7 @@ static char *numbered(const char *path, uint32_t number)
 
 /* Files are those of levels with violations; where there is none, of the first level. */
 static void explain(struct app *app, struct levels *levels, struct iso_history *history,
-                    void (*print)(struct iso_output *, const void *), const void *what,
-                    bool is_violated)
+                    const struct app_said *said, bool is_violated)
 {
     struct app_explanation own = *levels->explanation;
     const char **files[] = {&own.html, &own.svg, &own.dot};
@@ -155,7 +143,7 @@ static void explain(struct app *app, struct levels *levels, struct iso_history *
         paths[i] = numbered(own.reports.items[i], levels->pages);
     own.reports.items = (const char **)paths;
     own.reports.count = has_files ? count : 0;
-    app_explain_printed(app, &own, history, print, what);
+    app_explain_said(app, &own, history, said);
     for (uint32_t i = 0; i < count + 3; i++)
         iso_free(paths[i]);
     iso_free(paths);
@@ -169,16 +157,14 @@ static void show(struct app *app, struct levels *levels, struct part *part)
                                           .result = &judgement->result,
                                           .level = judgement->order.level,
                                           .max_findings = judgement->order.max_findings};
-    bool is_of_order = judgement->is_of_order;
-    void (*print)(struct iso_output *, const void *) = is_of_order ? print_order : print_verdict;
-    const void *what = is_of_order ? (const void *)&report : &judgement->verdict;
+    struct app_said said = {&judgement->verdict, judgement->is_of_order ? &report : NULL};
     if (levels->json)
-        print(&app->out, what);
+        app_print_said(&app->out, &said);
     bool is_violated = judgement->outcome == ISO_IS_VIOLATED;
     part->kept.history->told = &told;
     if (is_violated && !levels->quiet)
-        app_explain_briefly(app, part->kept.history, print, what, VIOLATIONS_SHOWN);
-    explain(app, levels, part->kept.history, print, what, is_violated);
+        app_explain_briefly(app, part->kept.history, &said, VIOLATIONS_SHOWN);
+    explain(app, levels, part->kept.history, &said, is_violated);
     part->kept.history->told = NULL;
 }
 
