@@ -1,8 +1,8 @@
 #!/bin/bash
-# A recording that ends early is no lie of the database: cuts.py judges each of them cut at random places. CUTS: how many of each, 5 in short
-# runs and under sanitizers, 10 in medium ones, 1000 in long ones, from SEED on. TAP on stdout.
+# A recording that ends early is no lie of the database: cuts.py judges each of them cut at random places. CUTS: how many of each, 3 in short
+# runs, 5 under sanitizers, 10 in medium ones, 1000 in long ones, from SEED on. TAP on stdout.
 . "$(dirname "$0")/common.sh"
-few=5
+few=3
 [ "${EFFORT:-short}" != medium ] || few=10
 [ "${EFFORT:-short}" != long ] || few=1000
 [ "${BUILD:-build}" = build ] || few=5

@@ -106,9 +106,9 @@ slow=0 late=0
 for options in "" --any-number "--advise --evidence $scratch/late.proof"; do
     for file in read.sql build.iso encode.iso search.iso; do
         TIMEFORMAT='%U %S'
-        spent=$({ time "$ISOCHRON" prove --timeout 0.2 $options "$scratch/$file" >"$scratch/out" 2>"$scratch/errors"; } 2>&1)
+        spent=$({ time "$ISOCHRON" prove --timeout 0.1 $options "$scratch/$file" >"$scratch/out" 2>"$scratch/errors"; } 2>&1)
         late=$((late + $(grep -c 'undecided: the time is up' "$scratch/out")))
-        awk -v spent="$spent" 'BEGIN { split(spent, t, " "); exit !(t[1] + t[2] < 1.2) }' || { echo "# $file $options: $spent seconds of the processor"; slow=$((slow + 1)); }
+        awk -v spent="$spent" 'BEGIN { split(spent, t, " "); exit !(t[1] + t[2] < 1.1) }' || { echo "# $file $options: $spent seconds of the processor"; slow=$((slow + 1)); }
     done
 done
 [ $slow = 0 ] && [ $late = 84 ] && echo -n "ok" || echo -n "not ok"
