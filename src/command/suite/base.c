@@ -8,6 +8,7 @@
 
 #include "base/clock.h"
 #include "base/memory.h"
+#include "suite/heirs.h"
 
 enum { END_MS = 30000, CHANGES_MS = 20, PAUSE_SHARE = 9, NUDGE_MS = 200 };
 
@@ -299,6 +300,8 @@ enum iso_status suite_base_close(struct suite_base *base, struct iso_error *erro
     suite_slot_close(&base->slot);
     if (base->capture.writer)
         iso_capture_writer_close(base->capture.writer, &closing);
+    if (base->capture.writer && closing.status == ISO_OK && base->changes.has_heirs)
+        suite_heirs_write(&base->changes, base->facts.path, &closing);
     base->capture.writer = NULL;
     if (error->status == ISO_OK && closing.status != ISO_OK)
         *error = closing;

@@ -23,7 +23,10 @@ enum iso_status suite_capture_put(struct suite_capture *capture, const char *top
                                   size_t key_length, const char *payload, size_t length,
                                   struct iso_error *error)
 {
-    uint32_t input = !strcmp(topic, SUITE_RECORDS) ? 1 : !strcmp(topic, SUITE_SNAPSHOTS) ? 2 : 0;
+    uint32_t input = !strcmp(topic, SUITE_RECORDS)     ? 1
+                     : !strcmp(topic, SUITE_SNAPSHOTS) ? 2
+                     : !strcmp(topic, SUITE_KEYLESS)   ? 3
+                                                       : 0;
     struct iso_message message = {.topic = topic,
                                   .broker = -1,
                                   .offset = capture->messages[input]++,
@@ -83,8 +86,7 @@ static void start_line(struct suite_changes *changes, char op, uint32_t order, c
                     changes->xid, changes->place, changes->previous, order, label);
 }
 
-/* Adds the columns of the printed row that are the key's, in its order. False: one is missing. */
-static bool find_key(struct iso_text *key, const char *columns, const char *row, const char *end)
+bool suite_find_key(struct iso_text *key, const char *columns, const char *row, const char *end)
 {
     const char *last = columns + strlen(columns);
     key->used = 0;
@@ -114,7 +116,7 @@ static enum iso_status put_row(struct suite_changes *changes, struct suite_table
                                struct iso_error *error)
 {
     const char *end = key_row.at + key_row.length;
-    if (!find_key(&changes->key, table->columns, key_row.at, end)) {
+    if (!suite_find_key(&changes->key, table->columns, key_row.at, end)) {
         table->is_unknown = true; /* its key was another one then */
         changes->order--;
         return ISO_OK;
@@ -189,15 +191,29 @@ static enum iso_status put_of_table(struct suite_changes *changes, char op, uint
     return put_line(changes, false, error);
 }
 
-/* It was made by this transaction; or nobody knows what it holds. */
+/* No change of it is missing from its making to where it got its key. */
+static bool is_known(const struct suite_tables *tables, const struct suite_table *table)
+{
+    const struct suite_table *before =
+        table->keyless == ISO_NUMBER_NONE ? NULL : &tables->list[table->keyless];
+    return before && before->has_begun && !before->is_met && !before->is_missed &&
+           !table->is_missed && before->changed <= before->place;
+}
+
+/* It was made by this transaction, or got a key; or nobody knows what it holds. */
 static enum iso_status start_table(struct suite_changes *changes, struct suite_table *table,
                                    bool is_made, struct iso_error *error)
 {
     changes->tables.beginning -= !table->has_begun;
     table->has_begun = true;
-    table->is_met = !is_made;
-    return is_made || !suite_table_is_judged(table) ? ISO_OK
-                                                    : put_of_table(changes, 's', 0, table, error);
+    table->is_heir = !is_made && is_known(&changes->tables, table);
+    table->is_met = !is_made && !table->is_heir;
+    changes->has_heirs |= table->is_heir;
+    if (table->is_heir)
+        table->truncated = changes->tables.list[table->keyless].truncated;
+    return !table->is_met || !suite_table_is_judged(table)
+               ? ISO_OK
+               : put_of_table(changes, 's', 0, table, error);
 }
 
 static enum iso_status start_tables(struct suite_changes *changes, struct iso_error *error)
@@ -240,6 +256,14 @@ enum iso_status suite_changes_put_empty(struct suite_changes *changes, uint32_t 
     return begin(changes, xid, error) == ISO_OK ? commit(changes, error) : error->status;
 }
 
+/* A change of it, or of another of its name, is nobody's. */
+static void miss(const struct suite_tables *tables, struct iso_json_text name)
+{
+    for (uint32_t i = iso_number_map_get(&tables->by_name, iso_hash_text(name.at, name.length));
+         i != ISO_NUMBER_NONE; i = tables->list[i].of_name)
+        tables->list[i].is_missed = true;
+}
+
 /* The table of a line, if it is judged; it may begin here. What made a table in the place of
  * another may have written that. */
 static struct suite_table *find_table(struct suite_changes *changes, struct iso_json_text name,
@@ -249,10 +273,26 @@ static struct suite_table *find_table(struct suite_changes *changes, struct iso_
         suite_tables_find(&changes->tables, name.at, name.length, changes->xid, changes->place);
     bool is_another = table && suite_table_is_made_by(table, changes->xid) &&
                       (!table->is_alone || changes->place < table->defined);
+    if (!table || is_another)
+        miss(&changes->tables, name);
     if (table && !table->is_met && (!table->has_begun || is_another))
         start_table(changes, table, false, error);
-    return table && !is_another && suite_table_is_judged(table) && error->status == ISO_OK ? table
-                                                                                           : NULL;
+    bool may_be = table && (suite_table_is_judged(table) || suite_table_may_be_judged(table));
+    return may_be && !is_another && error->status == ISO_OK ? table : NULL;
+}
+
+/* Its rows are known once it gets a key, if none of them changes until then. */
+static enum iso_status put_keyless(struct suite_changes *changes, struct suite_table *table,
+                                   char op, struct iso_json_text image, struct iso_error *error)
+{
+    table->changed = changes->place;
+    table->is_missed |= op == 'u' || op == 'd';
+    start_line(changes, op, 0, table->label);
+    iso_text_put(&changes->line, image.length ? " " : "");
+    iso_text_put_bytes(&changes->line, image.at, image.length);
+    return table->is_missed ? error->status
+                            : suite_capture_put(changes->capture, SUITE_KEYLESS, NULL, 0,
+                                                changes->line.bytes, changes->line.used, error);
 }
 
 /* public.a, public.b: TRUNCATE: (no-flags) */
@@ -263,7 +303,9 @@ static enum iso_status truncate(struct suite_changes *changes, struct iso_json_t
     while (at < end && error->status == ISO_OK) {
         struct iso_json_text name = tuple_name(at, end, ',');
         struct suite_table *table = find_table(changes, name, error);
-        if (table)
+        if (table && !table->columns)
+            put_keyless(changes, table, 't', (struct iso_json_text){"", 0}, error);
+        else if (table)
             put_of_table(changes, 't', ++changes->order, table, error);
         if (table)
             table->truncated = changes->xid;
@@ -298,8 +340,8 @@ static enum iso_status update(struct suite_changes *changes, struct suite_table 
     }
     struct iso_text key = {0};
     bool moves =
-        has_old && find_key(&key, table->columns, before.at, before.at + before.length) &&
-        find_key(&changes->key, table->columns, after.at, after.at + after.length) &&
+        has_old && suite_find_key(&key, table->columns, before.at, before.at + before.length) &&
+        suite_find_key(&changes->key, table->columns, after.at, after.at + after.length) &&
         (key.used != changes->key.used || memcmp(key.bytes, changes->key.bytes, key.used) != 0);
     iso_text_release(&key);
     if (moves) {
@@ -328,6 +370,8 @@ static enum iso_status take_table(struct suite_changes *changes, const char *at,
         return iso_error_set(error, ISO_FAILED, "a line of test_decoding that is not known: %.60s",
                              at);
     struct iso_json_text image = {at, (size_t)(end - at)};
+    if (!table->columns)
+        return put_keyless(changes, table, inserts ? 'c' : deletes ? 'd' : 'u', image, error);
     if (!inserts && !deletes)
         return update(changes, table, image, error);
     start_line(changes, inserts ? 'c' : 'd', ++changes->order, table->label);

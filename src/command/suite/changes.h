@@ -12,11 +12,12 @@
 
 #define SUITE_CHANGES "run.changes"
 #define SUITE_RECORDS "run.records"
+#define SUITE_KEYLESS "run.keyless" /* changes of tables that have no key yet */
 #define SUITE_SNAPSHOTS "run.snapshots"
 
 struct suite_capture {
     struct iso_capture_writer *writer;
-    int64_t messages[3]; /* so far, of each topic */
+    int64_t messages[4]; /* so far, of each topic */
 };
 
 enum iso_status suite_capture_put(struct suite_capture *capture, const char *topic, const char *key,
@@ -36,6 +37,7 @@ struct suite_changes {
     uint64_t previous, place;   /* where the last transaction ended; of the line at hand */
     uint32_t xid, order;        /* of the transaction at hand */
     struct iso_number_map seen; /* xids */
+    bool has_heirs;             /* tables got keys, and the rows that they had */
     bool ended;                 /* a logical message of "isochron run" came */
 };
 
@@ -44,6 +46,9 @@ void suite_changes_release(struct suite_changes *changes);
 /* Behind all changes: a transaction that committed without any, if it is none of those. */
 enum iso_status suite_changes_put_empty(struct suite_changes *changes, uint32_t xid,
                                         struct iso_error *error);
+
+/* Adds the columns of the printed row that are the key's, in its order. False: one is missing. */
+bool suite_find_key(struct iso_text *key, const char *columns, const char *row, const char *end);
 
 /* All rows of a table as they were at the start. */
 enum iso_status suite_changes_put_initial(struct suite_changes *changes,

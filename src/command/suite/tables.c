@@ -24,8 +24,8 @@ static const char prepare[] =
     "JOIN pg_attribute a ON a.attnum = k.number "
     "WHERE i.indrelid = c.oid AND i.indisprimary AND a.attrelid = c.oid), "
     "(SELECT coalesce(string_agg(concat_ws(' ', a.attnum, a.attname, "
-    "a.atttypid, a.atttypmod, a.attisdropped, a.xmin), ',' ORDER BY a.attnum), '') "
-    "|| c.relpersistence::text "
+    "a.atttypid, a.atttypmod, a.attisdropped), ',' ORDER BY a.attnum), '') "
+    "|| c.relpersistence::text || ';' || string_agg(a.xmin::text, ',' ORDER BY a.attnum) "
     "FROM pg_attribute a WHERE a.attrelid = c.oid AND a.attnum > 0), "
     "c.oid, s.xmin, NOT EXISTS (SELECT FROM pg_attribute a "
     "WHERE a.attrelid = c.oid AND a.attnum > 0 AND (a.xmin <> s.xmin OR "
@@ -33,7 +33,7 @@ static const char prepare[] =
     "CASE WHEN n.nspname || c.relname !~ ';' AND c.relpersistence = 'p' THEN replace(" ESCAPED("n.nspname") ", '.', '%2E') "
     "|| '.' || " ESCAPED("c.relname") " END, t.xmin, "
     "quote_ident(n.nspname) || '.\"' || replace(c.relname, '\"', '\"\"'), "
-    "pg_current_wal_insert_lsn() - '0/0' "
+    "pg_current_wal_insert_lsn() - '0/0', c.relfilenode "
     "FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace JOIN pg_attribute s "
     "ON s.attrelid = c.oid AND s.attname = 'xmin' AND s.attnum < 0 "
     "JOIN pg_type t ON t.oid = c.reltype "
@@ -110,6 +110,8 @@ static struct suite_table take_row(struct iso_database *database, uint32_t row)
         .oid = (uint32_t)strtoul(iso_database_value(database, row, 3), NULL, 10),
         .made = (uint32_t)strtoul(iso_database_value(database, row, 4), NULL, 10),
         .named = (uint32_t)strtoul(iso_database_value(database, row, 7), NULL, 10),
+        .file = (uint32_t)strtoul(iso_database_value(database, row, 10), NULL, 10),
+        .keyless = ISO_NUMBER_NONE,
         .is_plain = plain && *plain == 't'};
 }
 
@@ -122,6 +124,21 @@ static bool is_same(const struct suite_table *one, const struct suite_table *oth
 {
     return one->named == other->named && are_same(one->name, other->name) &&
            are_same(one->columns, other->columns) && are_same(one->looks, other->looks);
+}
+
+/* Columns without who defined them last: "1 id 23 -1 f,2 v 25 -1 fp;812,812". */
+static bool look_the_same(const char *one, const char *other)
+{
+    const char *end = one ? strrchr(one, ';') : NULL, *others = other ? strrchr(other, ';') : NULL;
+    return end && others && end - one == others - other && !memcmp(one, other, (size_t)(end - one));
+}
+
+/* It is the same, with the same rows, and has a key now. */
+static bool gets_key(const struct suite_table *before, const struct suite_table *table)
+{
+    return before->is_new && !before->columns && table->columns && before->file == table->file &&
+           before->named == table->named && are_same(before->name, table->name) &&
+           look_the_same(before->looks, table->looks);
 }
 
 /* "public.a", or behind another of that name "public.\"a~3\"". */
@@ -157,6 +174,7 @@ static void add(struct suite_tables *tables, struct suite_table table, const cha
     table.defined = tables->defined;
     table.since = reading->is_first ? 0 : reading->answered;
     table.from = reading->is_first ? 0 : place;
+    table.place = place;
     label(&table, open, number);
     tables->beginning += !table.has_begun;
     ISO_GROW(tables->list, tables->count, tables->capacity);
@@ -171,7 +189,11 @@ static void take_table(struct suite_tables *tables, struct iso_database *databas
     struct suite_table *known = newest == ISO_NUMBER_NONE ? NULL : &tables->list[newest];
     if (known && !known->is_gone && is_same(known, &table)) {
         ISO_FREE_ALL(table.name, table.identity, table.columns, table.looks);
+        known->file = table.file;
+        known->place = strtoull(iso_database_value(database, row, 9), NULL, 10);
     } else {
+        if (known && !known->is_gone && gets_key(known, &table))
+            table.keyless = newest;
         if (known)
             known->is_gone = true;
         add(tables, table, iso_database_value(database, row, 8),

@@ -33,6 +33,10 @@ struct suite_table {
     uint32_t of_name, of_oid; /* the one before of that name, of that OID; or ISO_NUMBER_NONE */
     int64_t since, until;     /* nanoseconds: between them it was surely this one */
     uint64_t from;            /* a place in the log, likewise */
+    uint64_t place;           /* the same of the last reading that has it */
+    uint64_t changed;         /* of its last change, while it has no key */
+    uint32_t file;            /* what it has on disk */
+    uint32_t keyless;         /* the table that it was before it got its key; or ISO_NUMBER_NONE */
     uint64_t defined;         /* before that its maker may have written another of its name */
     uint32_t seen;            /* of `snapshots`: up to that of the last reading that has it */
     uint32_t truncated;       /* the last transaction that emptied it; 0: none did */
@@ -42,6 +46,8 @@ struct suite_table {
     bool is_alone;            /* the reading before its first one had none of its name */
     bool is_met;              /* it holds what nobody knows when it begins */
     bool has_begun;           /* changes from `from` on, or of who made it, have come */
+    bool is_heir;             /* it has the rows of `keyless` */
+    bool is_missed;           /* not all changes of before it had a key are known */
     bool is_gone;             /* it was there, and is no more */
     bool is_unknown;          /* what its rows are nobody can say: it is not judged */
 };
@@ -80,4 +86,10 @@ struct suite_table *suite_tables_meant(const struct suite_tables *tables, uint32
 static inline bool suite_table_is_judged(const struct suite_table *table)
 {
     return table->columns && table->identity && !table->is_unknown;
+}
+/* If it gets a key: all of its changes are known. */
+static inline bool suite_table_may_be_judged(const struct suite_table *table)
+{
+    return !table->columns && table->identity && table->is_new && !table->is_met &&
+           !table->is_missed;
 }

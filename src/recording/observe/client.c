@@ -54,6 +54,14 @@ static bool may_define(const PgQuery__Node *node, bool *is_several)
     }
 }
 
+void observed_look_behind(struct observed *observed)
+{
+    const struct observe_host *host = &observed->world->shared->host;
+    if (host->look && observed->database && observed->has_defined)
+        host->look(host->context, observed->database->name, OBSERVE_LOOK_BEHIND);
+    observed->has_defined = false;
+}
+
 /* What the catalog said until then is known, and what it says once its transaction has ended. */
 static void look_at_catalog(struct observed *observed, const struct text *text)
 {

@@ -41,6 +41,7 @@ void observed_free(struct observed *observed)
     if (!observed)
         return;
     bool commits = false;
+    observed_look_behind(observed);
     for (uint32_t i = 0; i < observed->pending.count; i++)
         commits |= !observed_at(observed, i)->own;
     if (observed->transaction.state == TRANSACTION_OPEN && !observed->conversation.is_lost &&

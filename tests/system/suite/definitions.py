@@ -18,6 +18,12 @@ for _ in range(25):
         f"ALTER TABLE {table} DROP COLUMN w{draw.randrange(2)}",
         f"TRUNCATE {table}",
         f"BEGIN; DROP TABLE IF EXISTS {table}; CREATE TABLE {table} (id int PRIMARY KEY, v text); INSERT INTO {table} VALUES (1, 'new'); COMMIT",
+        f"DROP TABLE IF EXISTS {table}; CREATE TABLE {table} (id int, v text); INSERT INTO {table} SELECT g, 'k' FROM generate_series(1, 3) g; "
+        f"ALTER TABLE {table} ADD PRIMARY KEY (id)",
+        f"CREATE TABLE IF NOT EXISTS {table} (id int, v text)",
+        f"ALTER TABLE {table} ADD PRIMARY KEY (id)",
+        f"ALTER TABLE {table} DROP CONSTRAINT {table}_pkey",
+        f"INSERT INTO {table} VALUES ({key}, 'p{session}')",
     ] + [
         f"INSERT INTO {table} VALUES ({key}, 's{session}') ON CONFLICT (id) DO UPDATE SET v = excluded.v || 'c'",
         f"UPDATE {table} SET v = v || 'u' WHERE id = {key}",
@@ -28,6 +34,8 @@ for _ in range(25):
         print(f"SELECT pg_sleep({draw.random() / 20:.3f});")
     level = draw.choice(["READ COMMITTED", "REPEATABLE READ"])
     print(f"BEGIN ISOLATION LEVEL {level};")
+    if draw.random() < 0.2:
+        print(f"SELECT count(*) FROM {draw.choice(tables)};\nSELECT pg_sleep({draw.random() / 10:.3f});")
     for _ in range(draw.randrange(1, 3)):
         print(draw.choice([f"SELECT * FROM {draw.choice(tables)} WHERE id = {key};", f"SELECT * FROM {draw.choice(tables)};",
                            f"SELECT count(*) FROM {draw.choice(tables)} WHERE v = 's1';"]))
