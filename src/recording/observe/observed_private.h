@@ -230,8 +230,6 @@ struct prepared *observed_find_prepared(struct observed *observed, const char *n
 void observed_drop_prepared(struct observed *observed, struct prepared *prepared);
 void observed_add_prepared(struct observed *observed, const char *name,
                            struct text *text); /* in place of one of that name */
-/* At a session's end: the catalog behind its last definition. */
-void observed_look_behind(struct observed *observed);
 struct portal *observed_find_portal(struct observed *observed, const char *name);
 /* A portal without anything, in place of one of that name. */
 struct portal *observed_open_portal(struct observed *observed, const char *name);
@@ -239,6 +237,10 @@ void observed_weigh_portal(struct observed *observed,
                            struct portal *portal); /* its parameters are all there */
 void observed_drop_portal(struct observed *observed, struct portal *portal);
 void observed_drop_portals(struct observed *observed);
+
+/* client.c */
+/* At a session's end: the catalog behind its last definition. */
+void observed_look_behind(struct observed *observed);
 
 /* queue.c */
 struct entry *observed_head(const struct observed *observed); /* NULL: nothing is to be answered */
