@@ -365,15 +365,15 @@ static enum iso_status judge_history(struct app *app, struct probe *probe,
 static void say_what_ran(const struct probe *probe, const struct iso_probe *running,
                          const struct iso_probe_tally *tally, double seconds)
 {
-    const struct iso_database *database = iso_probe_database(running);
+    struct iso_probe_facts facts = iso_probe_facts(running);
     if (probe->quiet)
         return;
     cli_log("%s %s at %s: %u sessions, %.1f s, %" PRIu64 " transactions committed, %" PRIu64
             " aborted, %" PRIu64 " unknown%s",
-            iso_database_product_name(iso_database_product(database)),
-            iso_database_version(database), iso_probe_level(running), probe->options.sessions,
-            seconds, tally->committed, tally->aborted, tally->unknown,
-            iso_probe_has_positions(running) ? "" : "; without positions: any order is sought");
+            iso_database_product_name(iso_database_product(facts.database)),
+            iso_database_version(facts.database), facts.level, probe->options.sessions, seconds,
+            tally->committed, tally->aborted, tally->unknown,
+            facts.has_positions ? "" : "; without positions: any order is sought");
     if (tally->never_connected)
         cli_log_warning("%u of %u sessions got no connection: %s", tally->never_connected,
                         probe->options.sessions, tally->refusal);
@@ -383,12 +383,13 @@ static void say_what_ran(const struct probe *probe, const struct iso_probe *runn
 
 static void say_what_watches(const struct probe *probe, const struct iso_probe *running)
 {
+    struct iso_probe_facts facts = iso_probe_facts(running);
     if (!probe->to || probe->quiet)
         return;
     cli_log(
         "beside it: isochron watch --source debezium:PREFIX.%s.%s_NAME,value=v,identity=full ... --source "
         "debezium:PREFIX.transaction --source history:%s",
-        iso_probe_schema(running), iso_probe_prefix(running), probe->to + 6);
+        facts.schema, facts.prefix, probe->to + 6);
 }
 
 /* A failure around the run (a lost server) counts only where no violation was found. */

@@ -63,14 +63,14 @@ static uint32_t step(struct prove_system *system, enum iso_prove_level level,
     for (uint32_t i = 0; i < program->rules.count; i++)
         if (program->rules.list[i].kind != ISO_PROVE_ASSUME)
             goal = prove_and(terms, goal, system->rules[i]);
-    goal = prove_and(terms, goal, prove_system_rules_at_end(system, error));
+    goal = prove_and(terms, goal, prove_system_rules(system, true, error));
     for (uint32_t cell = 0; cell < program->cells; cell++)
         for (uint32_t i = 0; i < iso_prove_table_of(program, cell)->columns; i++) {
             uint32_t slot = system->first_slot[cell] + i;
             system->ended[slot] = prove_choose(terms, transaction->writes[cell],
                                                transaction->values[slot], system->ended[slot]);
         }
-    goal = prove_and(terms, goal, prove_not(terms, prove_system_rules_at_end(system, error)));
+    goal = prove_and(terms, goal, prove_not(terms, prove_system_rules(system, true, error)));
     return prove_or(terms, goal, system->unrolled);
 }
 
@@ -132,7 +132,7 @@ enum iso_outcome prove_induct(const struct iso_prove_program *program, enum iso_
                 return ISO_IS_UNDECIDED;
             }
     if (prove_system_build(&start, program, false, unroll, stop, error) == ISO_OK) {
-        uint32_t wrong = prove_not(&start.terms, prove_system_rules_at_start(&start, error));
+        uint32_t wrong = prove_not(&start.terms, prove_system_rules(&start, false, error));
         wrong = prove_and(&start.terms, wrong, start.assumed);
         if (wrong != FALSE_TERM && prove_ask_terms(&start, &wrong, 1, NULL) != ISO_SOLVER_FALSE) {
             *reason = say("not inductive: ", "it is false at the start");

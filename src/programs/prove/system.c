@@ -313,7 +313,7 @@ enum iso_status prove_system_build_template(struct prove_system *system,
     return error->status;
 }
 
-static uint32_t all_rules(struct prove_system *system, enum reader reader, struct iso_error *error)
+uint32_t prove_system_rules(struct prove_system *system, bool at_end, struct iso_error *error)
 {
     struct machine machine = {.system = system,
                               .program = system->program,
@@ -323,20 +323,11 @@ static uint32_t all_rules(struct prove_system *system, enum reader reader, struc
     uint32_t all = TRUE_TERM;
     for (uint32_t i = 0; i < system->program->rules.count && prove_fine(&machine); i++)
         if (system->program->rules.list[i].kind != ISO_PROVE_ASSUME)
-            all = prove_and(&system->terms, all,
-                            rule(&machine, &system->program->rules.list[i], reader));
+            all = prove_and(
+                &system->terms, all,
+                rule(&machine, &system->program->rules.list[i], at_end ? THE_END : THE_START));
     iso_free(machine.varies);
     return all;
-}
-
-uint32_t prove_system_rules_at_end(struct prove_system *system, struct iso_error *error)
-{
-    return all_rules(system, THE_END, error);
-}
-
-uint32_t prove_system_rules_at_start(struct prove_system *system, struct iso_error *error)
-{
-    return all_rules(system, THE_START, error);
 }
 
 void prove_system_release(struct prove_system *system)

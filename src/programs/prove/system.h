@@ -84,17 +84,16 @@ enum iso_status prove_system_build(struct prove_system *system,
                                    struct iso_error *error);
 /* One transaction by itself, of a template with any parameters of these ranges, on any state (each
  * value within 32 bits and a sign): `seen` is the state that it reads, `transactions[0]` what it
- * does, `rules` of that state. `ended` is another state, which `prove_system_rules_at_end` asks
+ * does, `rules` of that state. `ended` is another state, which `prove_system_rules` asks
  * about. For the induction of induct.h. */
 enum iso_status prove_system_build_template(struct prove_system *system,
                                             const struct iso_prove_program *program,
                                             uint32_t template, const int64_t *least,
                                             const int64_t *most, uint32_t unroll,
                                             struct iso_prove_stop stop, struct iso_error *error);
-/* Whether all assertions and invariants are true of `ended`, as it is now. */
-uint32_t prove_system_rules_at_end(struct prove_system *system, struct iso_error *error);
-/* Whether all assertions and invariants are true of the initial values. */
-uint32_t prove_system_rules_at_start(struct prove_system *system, struct iso_error *error);
+/* Whether all assertions and invariants are true of `ended`, as it is now, or of the initial
+ * values. */
+uint32_t prove_system_rules(struct prove_system *system, bool at_end, struct iso_error *error);
 
 void prove_system_release(struct prove_system *system);
 

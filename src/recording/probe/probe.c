@@ -285,27 +285,11 @@ enum iso_status iso_probe_run(struct iso_probe *probe, struct iso_history *histo
 
 /* ---- what it knows ---- */
 
-const char *iso_probe_level(const struct iso_probe *probe)
+struct iso_probe_facts iso_probe_facts(const struct iso_probe *probe)
 {
-    return probe->level;
-}
-
-bool iso_probe_has_positions(const struct iso_probe *probe)
-{
-    return probe->has_positions;
-}
-
-const struct iso_database *iso_probe_database(const struct iso_probe *probe)
-{
-    return probe->control;
-}
-
-const char *iso_probe_prefix(const struct iso_probe *probe)
-{
-    return probe->prefix;
-}
-
-const char *iso_probe_schema(const struct iso_probe *probe)
-{
-    return probe->schema;
+    return (struct iso_probe_facts){.database = probe->control,
+                                    .level = probe->level,
+                                    .schema = probe->schema,
+                                    .prefix = probe->prefix,
+                                    .has_positions = probe->has_positions};
 }

@@ -84,13 +84,14 @@ enum iso_status iso_probe_run(struct iso_probe *probe, struct iso_history *histo
 /* Drops the tables and closes; names those that could not be dropped. */
 void iso_probe_free(struct iso_probe *probe, struct iso_text *left);
 
-/* at which it runs, as the server says: "repeatable read" */
-const char *iso_probe_level(const struct iso_probe *probe);
-bool iso_probe_has_positions(const struct iso_probe *probe);
-const struct iso_database *iso_probe_database(const struct iso_probe *probe);
-/* Prefix of the tables' names, behind a schema: "isochron_probe_3f9a". */
-const char *iso_probe_prefix(const struct iso_probe *probe);
-const char *iso_probe_schema(const struct iso_probe *probe);
+struct iso_probe_facts {
+    const struct iso_database *database;
+    const char *level;           /* at which it runs, as the server says: "repeatable read" */
+    const char *schema, *prefix; /* of the tables' names: "isochron_probe_3f9a" */
+    bool has_positions;
+};
+
+struct iso_probe_facts iso_probe_facts(const struct iso_probe *probe);
 
 /* Tables of runs that were not ended in order, a line each: those whose run has no connection any
  * more. Drops them too where `drop`. */

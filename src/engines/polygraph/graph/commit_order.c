@@ -267,8 +267,7 @@ static void add_fact(struct engine *engine, uint32_t earlier, uint32_t later)
                                        .to = version_begin(engine, b)});
 }
 
-/* Visits each version and those of the next cts. */
-static uint64_t pass_facts(struct engine *engine, bool adds)
+uint64_t commit_order_facts(struct engine *engine, bool adds)
 {
     const struct commit_order *commit_order = engine->commit_order;
     uint64_t count = 0;
@@ -284,17 +283,6 @@ static uint64_t pass_facts(struct engine *engine, bool adds)
         }
     }
     return count;
-}
-
-/* Each version comes before all of the next cts. */
-void commit_order_add_facts(struct engine *engine)
-{
-    pass_facts(engine, true);
-}
-
-uint64_t commit_order_count_facts(struct engine *engine)
-{
-    return pass_facts(engine, false);
 }
 
 bool commit_order_is_doubtful(const struct engine *engine)

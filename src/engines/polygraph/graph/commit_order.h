@@ -40,10 +40,9 @@ static inline uint64_t given_cts(const struct engine *engine, uint32_t write)
         .cts[engine->transactions.in_history[engine->writes.transaction[write]]];
 }
 
-/* Adds the orders as facts of the graph, and how many those are: as many as there are pairs of
- * writers of one cts and of the next. */
-void commit_order_add_facts(struct engine *engine);
-uint64_t commit_order_count_facts(struct engine *engine);
+/* How many facts of the graph the orders are, and adds them, if asked: each version comes before
+ * all of the next cts. */
+uint64_t commit_order_facts(struct engine *engine, bool adds);
 
 /* commit_order_graph.c: true, with the verdict and its evidence, if everything is known. */
 bool commit_order_decides(struct engine *engine);

@@ -164,7 +164,7 @@ uint64_t graph_count_known(struct engine *engine)
         if (engine->reads.writer[read] == INITIAL)
             count += engine->spans.first[key + 1] - engine->spans.first[key];
     }
-    return count + engine->list_orders.count + commit_order_count_facts(engine);
+    return count + engine->list_orders.count + commit_order_facts(engine, false);
 }
 
 void graph_add_known(struct engine *engine)
@@ -193,7 +193,7 @@ void graph_add_known(struct engine *engine)
                                            .from = version_commit(engine, earlier),
                                            .to = version_begin(engine, later)});
     }
-    commit_order_add_facts(engine);
+    commit_order_facts(engine, true);
     engine->graph.known_count = engine->graph.fact_count;
     engine->result->counters.known_edges = engine->graph.fact_count;
     graph_link(engine);
