@@ -19,6 +19,7 @@
 #include "suite/command.h"
 #include "suite/server.h"
 #include "suite/suite.h"
+#include "suite/sweeper.h"
 
 struct suite_command_line {
     const char *keep, *judge, *version, *pattern, *status_file;
@@ -90,6 +91,8 @@ static enum iso_status make_folder(const struct suite_command_line *line, struct
     *iso_text_reserve(folder, 1) = 0;
     bool made = line->keep ? !mkdir(folder->bytes, 0700) || errno == EEXIST
                            : mkdtemp(folder->bytes) != NULL;
+    if (made && !line->keep)
+        suite_sweeper_add(folder->bytes);
     return made ? ISO_OK
                 : iso_error_set(error, ISO_BAD_INPUT, "%s: %s", folder->bytes, strerror(errno));
 }
@@ -320,11 +323,8 @@ static enum iso_status run_command(struct app *app, const struct suite_command_l
         cli_log("judged again by: isochron run --judge %s", folder.bytes);
     if (status == ISO_OK)
         status = judge_result(app, line, result);
-    for (uint32_t i = 0; !line->keep && i < result->bases.count; i++)
-        if (result->bases.list[i].path)
-            unlink(result->bases.list[i].path);
     if (!line->keep && folder.used)
-        rmdir(folder.bytes);
+        suite_folder_remove(folder.bytes);
     iso_text_release(&folder);
     return status;
 }
@@ -371,6 +371,7 @@ static enum iso_status run_as_asked(struct app *app, void *target, const struct 
                                     : "expected postgresql://HOST/DATABASE -- COMMAND");
     const char **arguments = arguments_of(files, !starts);
     suite_command_guard();
+    suite_sweeper_start();
     enum iso_status status =
         starts ? suite_server_start(&server, line->version, cli_temporary_folder(), &app->error)
                : ISO_OK;

@@ -1,10 +1,10 @@
 #define _GNU_SOURCE
 #include "suite/server.h"
+#include "suite/sweeper.h"
 
 #include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <ftw.h>
 #include <glob.h>
 #include <grp.h>
 #include <poll.h>
@@ -127,6 +127,7 @@ static enum iso_status make_folder(struct suite_server *server, const char *temp
     snprintf(path, sizeof path, "%s/isochron-postgres-XXXXXX", temporary);
     if (!mkdtemp(path))
         return iso_error_set(error, ISO_FAILED, "%s: %s", path, strerror(errno));
+    suite_sweeper_add(path);
     put(&server->folder, path);
     strncat(path, "/password", sizeof path - strlen(path) - 1);
     int file = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
@@ -226,14 +227,6 @@ enum iso_status suite_server_start(struct suite_server *server, const char *vers
     return start_cluster(server, port, error);
 }
 
-static int remove_one(const char *path, const struct stat *status, int type, struct FTW *place)
-{
-    (void)status;
-    (void)type;
-    (void)place;
-    return remove(path);
-}
-
 void suite_server_stop(struct suite_server *server)
 {
     if (server->process > 0) {
@@ -242,7 +235,7 @@ void suite_server_stop(struct suite_server *server)
             ;
     }
     if (server->folder.used)
-        nftw(server->folder.bytes, remove_one, 16, FTW_DEPTH | FTW_PHYS);
+        suite_folder_remove(server->folder.bytes);
     iso_text_release(&server->folder);
     iso_text_release(&server->programs);
     iso_text_release(&server->url);

@@ -2,8 +2,8 @@
  * binaries that are installed, on the loopback interface, with a password that was drawn.
  *
  * It forgets everything: nothing is synced to disk. Root becomes the user `postgres` for it, since
- * PostgreSQL does not run as root. It ends with the process that started it, however that ends; a
- * process that is killed leaves the folder. Threads: one at a time.
+ * PostgreSQL does not run as root. It ends with the process that started it, however that ends.
+ * Threads: one at a time.
  */
 #pragma once
 
