@@ -1,5 +1,5 @@
-/* Temporary folders of a run that is killed: a process of its own waits for the end of this one, and
- * removes them then. In a run that ends by itself they are gone by that time.
+/* Temporary folders of a run that is killed: a process of its own waits for the end of this one,
+ * and removes them then. In a run that ends by itself they are gone by that time.
  */
 #pragma once
 
