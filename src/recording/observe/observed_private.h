@@ -25,7 +25,7 @@ struct text {
     struct plan *plan;
     struct observe_shape *shape;
     struct constants constants;
-    uint32_t *types; /* of parameters, as declared */
+    uint32_t *types; /* of parameters, as declared, or as the server said since */
     uint32_t type_count;
     struct result_fields fields;
     bool is_described;

@@ -2,7 +2,7 @@
 
 #include "base/memory.h"
 
-enum { TAG_MOST = 64 };
+enum { TAG_MOST = 64, PARAMETERS_MOST = 256 };
 
 bool observed_server_takes(struct observed *observed, char type)
 {
@@ -136,6 +136,33 @@ static void end_describe(struct observed *observed, struct entry *entry,
         if (portal && piece->body)
             portal->is_told = portal->is_described = read_fields(&portal->fields, piece);
     }
+}
+
+/* What the server made of parameters whose types Parse did not declare: a value of an unknown type
+ * in binary form could not be read. */
+static void take_parameter_types(struct observed *observed, const struct entry *entry,
+                                 const struct wire_piece *piece)
+{
+    struct wire_cursor described = body_of(entry),
+                       cursor = wire_cursor(piece->body, piece->body ? piece->size : 0);
+    wire_u8(&described);
+    struct prepared *prepared = observed_find_prepared(observed, wire_text(&described));
+    uint32_t count = wire_u16(&cursor);
+    if (!prepared || cursor.bad || count > PARAMETERS_MOST)
+        return;
+    struct text *text = prepared->text;
+    uint32_t *types = iso_allocate_zeroed(count + 1, sizeof *types);
+    for (uint32_t i = 0; i < count; i++) {
+        uint32_t type = wire_u32(&cursor);
+        types[i] = i < text->type_count && text->types[i] ? text->types[i] : type;
+    }
+    if (cursor.bad) {
+        iso_free(types);
+        return;
+    }
+    iso_free(text->types);
+    text->types = types;
+    text->type_count = count;
 }
 
 static void end_close(struct observed *observed, struct entry *entry)
@@ -323,6 +350,9 @@ static void answer(struct observed *observed, struct entry *entry, const struct 
         break;
     case 'n':
         observed_pop(observed);
+        break;
+    case 't':
+        take_parameter_types(observed, entry, piece);
         break;
     case 'T':
         take_description(observed, entry, piece);

@@ -556,28 +556,39 @@ static void a_transaction_that_is_no_longer_observed_has_no_record(void **state)
     end(&talk, ""); /* it may commit yet: nobody knows */
 }
 
+/* Parse declares the parameter's type, or the server says it. */
 static void prepared_statements_have_parameters_and_portals(void **state)
 {
     (void)state;
-    struct talk talk;
-    begin(&talk);
-    static const char parse[] = "s\0SELECT k, v FROM kv WHERE k = $1\0\0\1\0\0\0\x17",
-                      bind[] = "\0s\0\0\1\0\1\0\1\0\0\0\4\0\0\0\7\0\0", describe[] = "P\0",
-                      execute[] = "\0\0\0\0\0";
-    client(&talk, 'P', parse, sizeof parse - 1);
-    client(&talk, 'B', bind, sizeof bind - 1);
-    client(&talk, 'D', describe, sizeof describe - 1);
-    client(&talk, 'E', execute, sizeof execute - 1);
-    client(&talk, 'S', "", 0);
-    assert_true(server(&talk, '1', "", 0));
-    assert_true(server(&talk, '2', "", 0));
-    describes(&talk, 1, both + 1); /* the key is not in the result: WHERE has it */
-    row(&talk, 1, (const char *const[]){"5"});
-    completes(&talk, "SELECT 1", "I");
-    assert_false(observed_is_over(talk.observed));
-    end(&talk,
-        "{\"sid\":\"t/1\",\"tid\":\"t/1.0\",\"sno\":0,\"ops\":[{\"t\":\"r\",\"row\":\"public.kv/7\",\"cells\":{\"v\":\"5\"}}],"
-        "\"status\":\"committed\"}\n");
+    for (int declares = 0; declares < 2; declares++) {
+        struct talk talk;
+        begin(&talk);
+        static const char parse[] = "s\0SELECT k, v FROM kv WHERE k = $1\0\0\1\0\0\0\x17",
+                          silent[] = "s\0SELECT k, v FROM kv WHERE k = $1\0\0",
+                          bind[] = "\0s\0\0\1\0\1\0\1\0\0\0\4\0\0\0\7\0\0", describe[] = "P\0",
+                          execute[] = "\0\0\0\0\0";
+        client(&talk, 'P', declares ? parse : silent,
+               declares ? sizeof parse - 1 : sizeof silent - 1);
+        if (!declares)
+            client(&talk, 'D', "Ss", 3);
+        client(&talk, 'B', bind, sizeof bind - 1);
+        client(&talk, 'D', describe, sizeof describe - 1);
+        client(&talk, 'E', execute, sizeof execute - 1);
+        client(&talk, 'S', "", 0);
+        assert_true(server(&talk, '1', "", 0));
+        if (!declares) {
+            assert_true(server(&talk, 't', "\0\1\0\0\0\x17", 6));
+            describes(&talk, 1, both + 1);
+        }
+        assert_true(server(&talk, '2', "", 0));
+        describes(&talk, 1, both + 1); /* the key is not in the result: WHERE has it */
+        row(&talk, 1, (const char *const[]){"5"});
+        completes(&talk, "SELECT 1", "I");
+        assert_false(observed_is_over(talk.observed));
+        end(&talk,
+            "{\"sid\":\"t/1\",\"tid\":\"t/1.0\",\"sno\":0,\"ops\":[{\"t\":\"r\",\"row\":\"public.kv/7\",\"cells\":{\"v\":\"5\"}}],"
+            "\"status\":\"committed\"}\n");
+    }
 }
 
 static void a_read_whose_record_does_not_go_out_is_counted_as_withdrawn(void **state)
