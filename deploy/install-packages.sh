@@ -2,11 +2,12 @@
 # Installs the Debian packages of debian-packages.txt that are not there yet; quick when all are.
 # Needs root or sudo only when something is missing.
 #
-#   install-packages.sh [GROUP...]       those under these headings (build, demo, tests, ...); all by default
+#   install-packages.sh [GROUP...]       those under these headings (build, demo, tests, ...); by default all
+#                                        but languages, which their tests ask for
 set -eu
 list=$(dirname "$0")/debian-packages.txt
 packages=$(awk -v groups=" $* " '
-    /^#/ { heading = $2; sub(":$", "", heading); taken = groups == "  " || index(groups, " " heading " "); next }
+    /^#/ { heading = $2; sub(":$", "", heading); taken = groups == "  " ? heading !~ /^language-/ : index(groups, " " heading " "); next }
     NF && taken { print $1 }' "$list")
 [ -n "$packages" ] || { echo "make deps: $list has nothing for: $*" >&2; exit 2; }
 

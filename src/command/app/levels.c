@@ -276,6 +276,18 @@ static enum iso_status judge_serializable(struct app *app, struct levels *levels
 
 /* ---- a level that is asked for ---- */
 
+static void log_asked(const struct levels *levels, const struct part *part, bool counts)
+{
+    bool is_empty = part->judgement.outcome == ISO_HOLDS && !count_all_reads(part->kept.history);
+    const char *reason = part->judgement.reason;
+    if (levels->quiet)
+        return;
+    cli_log("%s, all at %s: %s%s%s%s", levels->facts->name, part->name,
+            is_empty ? "no read to judge" : iso_outcome_name(part->judgement.outcome),
+            reason ? ": " : "", reason ? reason : "",
+            counts ? "" : " (which --fail-level would make the verdict)");
+}
+
 static enum iso_status judge_asked(struct app *app, struct levels *levels,
                                    const struct run_stream *stream, int level, bool counts)
 {
@@ -294,11 +306,7 @@ static enum iso_status judge_asked(struct app *app, struct levels *levels,
     if (run_kept_finish(&part.kept, stream->options, iso_pipeline_inputs(stream->pipeline),
                         &app->error) == ISO_OK &&
         iso_judge(part.kept.history, &part.options, &part.judgement, &app->error) == ISO_OK) {
-        if (!levels->quiet)
-            cli_log("%s, all at %s: %s%s%s%s", levels->facts->name, part.name,
-                    iso_outcome_name(part.judgement.outcome), part.judgement.reason ? ": " : "",
-                    part.judgement.reason ? part.judgement.reason : "",
-                    counts ? "" : " (which --fail-level would make the verdict)");
+        log_asked(levels, &part, counts);
         if (counts)
             take_outcome(levels, &part);
         show(app, levels, &part);
