@@ -86,6 +86,36 @@ enum iso_status suite_base_look(struct suite_base *base, struct iso_error *error
     return suite_tables_read(&base->changes.tables, base->beside, false, error);
 }
 
+/* Planning takes longer than reading. */
+static bool prepare(struct suite_base *base, const char *query)
+{
+    struct iso_text sql = {0};
+    iso_text_format(&sql, "PREPARE isochron_asked AS %s", query);
+    *iso_text_reserve(&sql, 1) = 0;
+    base->is_prepared |= iso_database_execute(base->beside, sql.bytes) == ISO_SQL_DONE;
+    iso_text_release(&sql);
+    return base->is_prepared;
+}
+
+bool suite_base_ask(struct suite_base *base, const char *query,
+                    void (*take)(void *context, const char *const *row), void *context)
+{
+    if ((!base->is_prepared && !prepare(base, query)) ||
+        iso_database_execute(base->beside, "EXECUTE isochron_asked") != ISO_SQL_DONE)
+        return false;
+    uint32_t columns = iso_database_columns(base->beside);
+    const char **row = iso_allocate_zeroed(columns + 1, sizeof *row);
+    for (uint32_t i = 0; i < iso_database_rows(base->beside); i++) {
+        for (uint32_t j = 0; j < columns; j++) {
+            const char *value = iso_database_value(base->beside, i, j);
+            row[j] = value ? value : "";
+        }
+        take(context, row);
+    }
+    iso_free(row);
+    return true;
+}
+
 /* Records of before the last reading, once each table of it has begun in the stream. */
 static enum iso_status put_records(struct suite_base *base, struct iso_error *error)
 {

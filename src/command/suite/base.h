@@ -18,6 +18,7 @@ struct suite_base {
     int64_t next; /* milliseconds: when its changes are looked at again */
     struct suite_slot slot;
     struct iso_database *beside; /* asks for the catalog and for rows */
+    bool is_prepared;            /* what the proxy asks of it */
     struct suite_capture capture;
     struct suite_changes changes;
     struct suite_records records;
@@ -41,6 +42,9 @@ enum iso_status suite_base_follow(struct suite_base *base, struct iso_error *err
 void suite_base_take_record(struct suite_base *base, const char *line, size_t length);
 /* Reads the catalog, before or behind a statement that changes it. */
 enum iso_status suite_base_look(struct suite_base *base, struct iso_error *error);
+/* What the proxy asks of the catalog, always the same, row by row; false: it is not known. */
+bool suite_base_ask(struct suite_base *base, const char *query,
+                    void (*take)(void *context, const char *const *row), void *context);
 /* All changes until now are read, and its connections closed. */
 enum iso_status suite_base_close(struct suite_base *base, struct iso_error *error);
 /* But for `facts`, which are its owner's. */

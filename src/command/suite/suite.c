@@ -29,10 +29,12 @@ struct suite_request {
         REQUEST_NONE,
         REQUEST_ADMIT,
         REQUEST_YIELD,
+        REQUEST_ASK,
         REQUEST_LOOK,
         REQUEST_LAST = REQUEST_LOOK + OBSERVE_LOOK_SEVERAL
     } kind;
     const char *name; /* of a database; NULL: of all */
+    const struct observe_asked *asked;
     int answer;
     bool is_over; /* nobody answers any more */
 };
@@ -140,7 +142,7 @@ static enum iso_status open_recorder(struct suite *suite, struct iso_error *erro
 
 /* ---- what loops ask ---- */
 
-static int ask(struct suite *suite, int kind, const char *name)
+static int ask(struct suite *suite, int kind, const char *name, const struct observe_asked *asked)
 {
     struct suite_request *request = &suite->request;
     int answer = -1;
@@ -149,6 +151,7 @@ static int ask(struct suite *suite, int kind, const char *name)
         pthread_cond_wait(&request->changed, &request->lock);
     if (!request->is_over) {
         request->name = name;
+        request->asked = asked;
         request->kind = kind;
         pthread_cond_broadcast(&request->changed);
         while (request->kind && !request->is_over)
@@ -162,17 +165,22 @@ static int ask(struct suite *suite, int kind, const char *name)
 
 static int admit(void *context, const char *database)
 {
-    return ask(context, REQUEST_ADMIT, database);
+    return ask(context, REQUEST_ADMIT, database, NULL);
 }
 
 static void yield(void *context, const char *database)
 {
-    ask(context, REQUEST_YIELD, database);
+    ask(context, REQUEST_YIELD, database, NULL);
+}
+
+static bool ask_catalog(void *context, const char *database, const struct observe_asked *asked)
+{
+    return ask(context, REQUEST_ASK, database, asked) > 0;
 }
 
 static void look(void *context, const char *database, enum observe_look what)
 {
-    ask(context, REQUEST_LOOK + (int)what, database);
+    ask(context, REQUEST_LOOK + (int)what, database, NULL);
 }
 
 static enum iso_status take_records(struct suite *suite, struct iso_error *error);
@@ -230,6 +238,15 @@ static void look_at(const struct suite *suite, const char *database, enum observ
     }
 }
 
+static bool answer_catalog(const struct suite *suite, const char *database,
+                           const struct observe_asked *asked)
+{
+    for (uint32_t i = 0; i < suite->base_count; i++)
+        if (suite->bases[i]->is_open && !strcmp(suite->bases[i]->facts.name, database))
+            return suite_base_ask(suite->bases[i], asked->query, asked->take, asked->context);
+    return false;
+}
+
 static void serve(struct suite *suite)
 {
     struct suite_request *request = &suite->request;
@@ -238,6 +255,8 @@ static void serve(struct suite *suite)
         request->answer = find_base(suite, request->name);
     else if (request->kind == REQUEST_YIELD)
         close_bases(suite, request->name);
+    else if (request->kind == REQUEST_ASK)
+        request->answer = answer_catalog(suite, request->name, request->asked);
     else if (request->kind >= REQUEST_LOOK)
         look_at(suite, request->name, (enum observe_look)(request->kind - REQUEST_LOOK));
     request->kind = REQUEST_NONE;
@@ -265,7 +284,7 @@ static enum iso_status open_gate(struct suite *suite, struct iso_error *error)
     iso_free(host);
     gate_init(&suite->gate, suite->sid);
     suite->has_gate = true;
-    suite->gate.shared.host = (struct observe_host){admit, yield, look, suite};
+    suite->gate.shared.host = (struct observe_host){admit, yield, look, ask_catalog, suite};
     suite->gate.shared.tells_moments = true;
     suite->gate.shared.shows_values = suite->options->shows_values;
     return gate_open(&suite->gate,

@@ -37,7 +37,7 @@ static const char prepare[] =
     "FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace JOIN pg_attribute s "
     "ON s.attrelid = c.oid AND s.attname = 'xmin' AND s.attnum < 0 "
     "JOIN pg_type t ON t.oid = c.reltype "
-    "WHERE c.relkind = 'r' AND c.relpersistence <> 't' AND n.nspname <> 'information_schema' "
+    "WHERE c.oid >= 16384 AND c.relkind = 'r' AND c.relpersistence <> 't' AND n.nspname <> 'information_schema' "
     "AND n.nspname NOT LIKE 'pg\\_%'";
 /* clang-format on */
 

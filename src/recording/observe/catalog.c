@@ -83,7 +83,7 @@ static void add_key(struct catalog_table *table, const char *numbers)
     }
 }
 
-static struct catalog_table *add_table(struct catalog *catalog, char fields[FIELDS][256],
+static struct catalog_table *add_table(struct catalog *catalog, const char *const fields[FIELDS],
                                        const char *const *tables, uint32_t table_count)
 {
     uint32_t oid = (uint32_t)strtoul(fields[OID], NULL, 10);
@@ -112,7 +112,7 @@ static struct catalog_table *add_table(struct catalog *catalog, char fields[FIEL
     return table;
 }
 
-static void add_shadow(struct catalog *catalog, char fields[FIELDS][256])
+static void add_shadow(struct catalog *catalog, const char *const fields[FIELDS])
 {
     if (*fields[SCHEMA] == 'g') {
         catalog->generation = strtoull(fields[GENERATION], NULL, 10);
@@ -130,30 +130,16 @@ bool catalog_is_system(const struct catalog_table *table)
     return table->oid < 16384; /* of an object that initdb made */
 }
 
-bool catalog_add(struct catalog *catalog, struct wire_cursor row, const char *const *tables,
-                 uint32_t table_count)
+void catalog_add_row(struct catalog *catalog, const char *const *fields, const char *const *tables,
+                     uint32_t table_count)
 {
-    char fields[FIELDS][256];
-    if (wire_u16(&row) != FIELDS)
-        return false;
-    for (int i = 0; i < FIELDS; i++) {
-        uint32_t size = wire_u32(&row);
-        *fields[i] = 0;
-        if (size == UINT32_MAX)
-            continue;
-        const uint8_t *bytes = wire_bytes(&row, size);
-        if (!bytes || size >= sizeof fields[i])
-            return false;
-        memcpy(fields[i], bytes, size);
-        fields[i][size] = 0;
-    }
     if (!strcmp(fields[OID], "0")) {
         add_shadow(catalog, fields);
-        return true;
+        return;
     }
     struct catalog_table *table = add_table(catalog, fields, tables, table_count);
     if (catalog_is_system(table))
-        return true;
+        return;
     ISO_GROW(table->columns, table->column_count, table->column_capacity);
     struct catalog_column *column = &table->columns[table->column_count++];
     *column =
@@ -167,6 +153,28 @@ bool catalog_add(struct catalog *catalog, struct wire_cursor row, const char *co
     table->has_user_types |= column->type_class != ' ';
     for (uint32_t i = 0; i < table->key_count; i++)
         column->is_key |= table->key[i] == column->number;
+}
+
+bool catalog_add(struct catalog *catalog, struct wire_cursor row, const char *const *tables,
+                 uint32_t table_count)
+{
+    char texts[FIELDS][256];
+    const char *fields[FIELDS];
+    if (wire_u16(&row) != FIELDS)
+        return false;
+    for (int i = 0; i < FIELDS; i++) {
+        uint32_t size = wire_u32(&row);
+        fields[i] = texts[i];
+        *texts[i] = 0;
+        if (size == UINT32_MAX)
+            continue;
+        const uint8_t *bytes = wire_bytes(&row, size);
+        if (!bytes || size >= sizeof texts[i])
+            return false;
+        memcpy(texts[i], bytes, size);
+        texts[i][size] = 0;
+    }
+    catalog_add_row(catalog, fields, tables, table_count);
     return true;
 }
 

@@ -2,13 +2,13 @@
  * column a name or a number means, keys, what reading or writing a relation does besides, and which
  * objects of users have names that could be meant instead of the database's own.
  *
- * Read by a query, in a client's own session while that is idle. It is as of its moment. Each
- * relation has a *generation*: a hash of the rows of the system catalogs that it is made of, by
- * their xmin; and so has all that is no relation's (functions, operators, casts, types). Whoever
- * asks later, in a new snapshot, for those of the names that statements used (catalog_put_check),
- * and gets the same sum, knows that nothing of these changed between: what a statement in between
- * was taken to mean is what it meant. A relation that took one of the names since is in the sum,
- * too.
+ * Read by a query, in a client's own session while that is idle, or by a host. It is as of its
+ * moment. Each relation has a *generation*: a hash of the rows of the system catalogs that it is
+ * made of, by their xmin; and so has all that is no relation's (functions, operators, casts,
+ * types). Whoever asks later, in a new snapshot, for those of the names that statements used
+ * (catalog_put_check), and gets the same sum, knows that nothing of these changed between: what a
+ * statement in between was taken to mean is what it meant. A relation that took one of the names
+ * since is in the sum, too.
  *
  * Rows of a table are taken (`is_taken`) only where a change stream has them: no views, no
  * temporary and unlogged tables, no children of other tables and none that has any; of partitioned
@@ -78,6 +78,7 @@ struct catalog {
     bool tells_oids; /* `full` is schema.name~oid */
     /* Guarded by who shares it: what it said of what was used was so after this moment, too. */
     int64_t confirmed_at;
+    int64_t held_at;  /* something that waits for that was recorded until then */
     bool is_refuted;  /* something that was used has changed: what else has, the next one says */
     bool is_replaced; /* there is a next one: this one is confirmed no more */
     uint32_t count, capacity;
@@ -93,7 +94,10 @@ extern const char catalog_changed_query[];
 
 /* `tables`: names that are allowed, as schema.table or table; none: all. */
 struct catalog *catalog_new(void);
-/* A row of the query's answer, as DataRow has it; false: it is not one. */
+/* A row of the query's answer: its texts, "" where it is NULL. */
+void catalog_add_row(struct catalog *catalog, const char *const *fields, const char *const *tables,
+                     uint32_t table_count);
+/* The same, as DataRow has it; false: it is not one. */
 bool catalog_add(struct catalog *catalog, struct wire_cursor row, const char *const *tables,
                  uint32_t table_count);
 void catalog_end(struct catalog *catalog); /* every row was added */

@@ -76,10 +76,10 @@ UNION ALL
 SELECT coalesce(pg_catalog.pg_partition_root(y.relation)::pg_catalog.oid, y.relation) FROM (
     WITH x AS MATERIALIZED (
         SELECT adrelid AS relation, 'pg_catalog.pg_attrdef'::pg_catalog.regclass AS class, oid
-        FROM pg_catalog.pg_attrdef
+        FROM pg_catalog.pg_attrdef WHERE oid >= 16384
         UNION ALL
         SELECT conrelid, 'pg_catalog.pg_constraint', oid
-        FROM pg_catalog.pg_constraint WHERE conrelid <> 0
+        FROM pg_catalog.pg_constraint WHERE conrelid >= 16384
         UNION ALL
         SELECT indrelid, 'pg_catalog.pg_class', indexrelid
         FROM pg_catalog.pg_index WHERE indexrelid >= 16384
@@ -102,8 +102,8 @@ JOIN pg_catalog.pg_depend p
     ON p.classid = 'pg_catalog.pg_rewrite'::pg_catalog.regclass AND p.objid = w.oid
 LEFT JOIN pg_catalog.pg_class r
     ON p.refclassid = 'pg_catalog.pg_class'::pg_catalog.regclass AND r.oid = p.refobjid
-WHERE w.ev_type = '1' AND ({USERS} OR r.oid <> w.ev_class AND r.oid >= 16384
-    AND (r.relkind NOT IN ('r', 'p', 'm') OR r.relrowsecurity))
+WHERE w.ev_class >= 16384 AND w.ev_type = '1'
+    AND ({USERS} OR r.oid <> w.ev_class AND r.oid >= 16384 AND (r.relkind NOT IN ('r', 'p', 'm') OR r.relrowsecurity))
 UNION ALL
 SELECT l.polrelid FROM pg_catalog.pg_policy l
 JOIN pg_catalog.pg_depend p
@@ -161,7 +161,7 @@ SELECT c.oid, n.nspname, c.relname,
     (c.relkind = 'r' AND NOT c.relispartition AND NOT c.relhassubclass
         OR c.relkind = 'p' AND NOT c.relispartition
             AND EXISTS (SELECT 1 FROM pg_catalog.pg_publication WHERE pubviaroot))
-    AND c.oid >= 16384 AND c.relpersistence = 'p'
+    AND c.relpersistence = 'p'
     AND (c.oid IN (SELECT relid FROM pg_catalog.pg_publication p,
             pg_catalog.pg_get_publication_tables(p.pubname))
         OR NOT EXISTS (SELECT 1 FROM pg_catalog.pg_publication))
@@ -169,14 +169,13 @@ SELECT c.oid, n.nspname, c.relname,
     c.relrowsecurity, a.attnum, a.attname, a.atttypid, i.key,
     CASE WHEN NOT o.collisdeterministic THEN 'f' WHEN o.collprovider <> 'd' THEN 'e' ELSE 't' END,
     NOT c.relhasrules AND NOT c.relrowsecurity AND c.oid NOT IN {NOT_ALONE},
-    c.relkind IN ('r', 'p', 'm', 'v', 'S') AND (c.oid < 16384 OR c.oid NOT IN {NOT_PLAIN}),
+    c.relkind IN ('r', 'p', 'm', 'v', 'S') AND c.oid NOT IN {NOT_PLAIN},
     CASE WHEN a.atttypid < 16384 THEN '' WHEN y.typtype = 'e' THEN 'e' ELSE 'u' END,
     CASE WHEN a.atttypid = 1043 AND a.atttypmod > 4 THEN a.atttypmod - 4 ELSE 0 END,
     NOT c.relhasrules, g.sum
 FROM pg_catalog.pg_class c
 JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
-JOIN pg_catalog.pg_attribute a ON a.attrelid = c.oid AND NOT a.attisdropped
-    AND (a.attnum > 0 AND c.oid >= 16384 OR a.attnum = 1)
+JOIN pg_catalog.pg_attribute a ON a.attrelid = c.oid AND NOT a.attisdropped AND a.attnum > 0
 JOIN pg_catalog.pg_type y ON y.oid = a.atttypid
 LEFT JOIN g ON g.relation = c.oid
 LEFT JOIN (SELECT indrelid,
@@ -184,8 +183,16 @@ LEFT JOIN (SELECT indrelid,
     FROM pg_catalog.pg_index WHERE indisprimary AND indimmediate AND indisvalid) i
     ON i.indrelid = c.oid
 LEFT JOIN pg_catalog.pg_collation o ON o.oid = a.attcollation
-WHERE c.relkind IN ('r', 'p', 'v', 'm', 'f', 'S') AND pg_catalog.left(n.nspname, 8) <> 'pg_temp_'
-    AND n.nspname <> 'pg_toast' AND pg_catalog.pg_current_snapshot() IS NOT NULL
+WHERE c.oid >= 16384 AND c.relkind IN ('r', 'p', 'v', 'm', 'f', 'S')
+    AND pg_catalog.left(n.nspname, 8) <> 'pg_temp_' AND n.nspname <> 'pg_toast'
+    AND pg_catalog.pg_current_snapshot() IS NOT NULL
+UNION ALL
+SELECT c.oid, n.nspname, c.relname, false, c.relrowsecurity, 1, '', 0, '', '',
+    NOT c.relhasrules AND NOT c.relrowsecurity, c.relkind IN ('r', 'p', 'm', 'v', 'S'), '', 0,
+    NOT c.relhasrules, NULL
+FROM pg_catalog.pg_class c
+JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
+WHERE c.oid < 16384 AND c.relkind IN ('r', 'p', 'v', 'm', 'f', 'S') AND n.nspname <> 'pg_toast'
 UNION ALL
 SELECT 0, kind, name, pg_catalog.bool_or(own), false, 0, '', 0, '', '', false, false, '', 0,
     false, 0

@@ -62,23 +62,53 @@ void observed_look_behind(struct observed *observed)
     observed->has_defined = false;
 }
 
-/* What the catalog said until then is known, and what it says once its transaction has ended. */
+static bool may_mean(const struct plan_statement *statement)
+{
+    switch (statement->kind) {
+    case PLAN_BEGIN:
+    case PLAN_COMMIT:
+    case PLAN_ROLLBACK:
+    case PLAN_SAVEPOINT:
+    case PLAN_RELEASE:
+    case PLAN_ROLLBACK_TO:
+    case PLAN_SET:
+        return false;
+    default:
+        return true;
+    }
+}
+
+/* One right behind another: the transaction wrote nothing between. */
+static bool is_next_definition(struct observed *observed, bool defines, bool is_several, bool means)
+{
+    bool is_next = defines && !is_several && observed->just_defined;
+    if (means)
+        observed->just_defined = defines && !is_several;
+    return is_next;
+}
+
+/* What the catalog said until then is known, and what it says once its transaction has ended;
+ * before that nobody else sees it. */
 static void look_at_catalog(struct observed *observed, const struct text *text)
 {
     const struct observe_host *host = &observed->world->shared->host;
-    bool defines = false, is_several = text->plan->count > 1;
+    bool defines = false, means = false, is_several = text->plan->count > 1;
     if (!host->look || !observed->database)
         return;
-    for (uint32_t i = 0; i < text->plan->count; i++)
+    for (uint32_t i = 0; i < text->plan->count; i++) {
         defines |= may_define(text->plan->statements[i].node, &is_several);
-    if (defines || observed->has_defined)
+        means |= may_mean(&text->plan->statements[i]);
+    }
+    bool is_behind =
+        observed->has_defined && means && !observed->doubt.defines && !observed->pending.count;
+    bool is_next = is_next_definition(observed, defines, is_several, means);
+    if ((defines && !is_next) || is_behind)
         host->look(host->context, observed->database->name,
                    !defines     ? OBSERVE_LOOK_BEHIND
                    : is_several ? OBSERVE_LOOK_SEVERAL
                                 : OBSERVE_LOOK_DEFINITION);
     observed->will_define = defines && !observed->has_defined;
-    observed->has_defined =
-        defines || (observed->has_defined && observed->conversation.status != 'I');
+    observed->has_defined = defines || (observed->has_defined && !is_behind);
 }
 
 /* Query or Parse. */

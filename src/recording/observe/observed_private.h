@@ -99,8 +99,9 @@ struct savepoint {
 struct transaction {
     enum transaction_state state;
     bool has_failed, takes_default, position_asked, saw_snapshot, may_write, xid_known;
-    bool sets;                      /* settings, or may have */
-    bool is_named;                  /* by a comment: which test it belongs to */
+    bool sets;      /* settings, or may have */
+    bool has_meant; /* names of it were looked up: by the catalog that it keeps to its end */
+    bool is_named;  /* by a comment: which test it belongs to */
     bool has_position, writes_more; /* than the record lists */
     bool is_left_out; /* its snapshot may be an older one, or where it begins is not known */
     enum isolation isolation;
@@ -213,8 +214,9 @@ struct observed {
     struct observe_held waiting;
     struct running running;
     struct asked question;
-    bool has_defined; /* a statement may have changed the catalog, and nobody has looked since */
-    bool will_define; /* the text at hand is the first one that may */
+    bool has_defined;  /* a statement may have changed the catalog, and nobody has looked since */
+    bool just_defined; /* the last text that means something is a definition, and was looked at */
+    bool will_define;  /* the text at hand is the first one that may */
 };
 
 /* observed.c */

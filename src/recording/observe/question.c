@@ -9,14 +9,15 @@ enum { IDLE_PAUSE = 100000000 }; /* nanoseconds */
 
 static const char question_portal[] =
     "isochron_proxy_asks"; /* by which its questions are known in logs */
-/* The server would compile what is asked of a catalog that is large: for many seconds. Those before
- * PostgreSQL 11 have no such setting. */
-#define NO_JIT                                                                                     \
+/* The server would compile what is asked of a catalog that is large: for many seconds; and start
+ * workers, for longer than they save. Those before PostgreSQL 11 have no such settings. */
+#define PLAIN_PLAN                                                                                 \
     "CASE WHEN pg_catalog.current_setting('jit', true) IS NOT NULL"                                \
-    " THEN pg_catalog.set_config('jit', 'off', true) END"
+    " THEN pg_catalog.concat(pg_catalog.set_config('jit', 'off', true),"                           \
+    " pg_catalog.set_config('max_parallel_workers_per_gather', '0', true)) END"
 static const char own_settings[] =
-    "SELECT pg_catalog.set_config('statement_timeout', '5s', true), " NO_JIT;
-static const char own_setting_within[] = "SELECT " NO_JIT;
+    "SELECT pg_catalog.set_config('statement_timeout', '5s', true), " PLAIN_PLAN;
+static const char own_setting_within[] = "SELECT " PLAIN_PLAN;
 /* Asks where the transaction stands: its snapshot, its level and, behind a blank, its xid. */
 enum { PART_SNAPSHOT = 1, PART_XID = 2 };
 static const char *const ask_position[] = {
@@ -127,6 +128,18 @@ static bool is_worth_asking(const struct plan_statement *statement)
             statement->table_count && !statement->reason);
 }
 
+/* Is this the moment for the catalog? A host answers within a transaction, too: there it is asked
+ * before the first name that means something, and not where that may be the transaction's own. */
+static bool may_get_catalog(struct observed *observed, const struct plan_statement *statement)
+{
+    bool is_hosted = observed->world->shared->host.ask,
+         is_idle = observed->conversation.status == 'I',
+         may_be = is_hosted ? statement->kind != PLAN_BEGIN && !observed->doubt.defines &&
+                                  !observed->transaction.has_meant
+                            : is_idle;
+    return may_be && observe_catalog_wanted(observed->world->shared, observed->database, false);
+}
+
 static bool check_is_due(const struct observed *observed)
 {
     return observe_check_wanted(observed->world->shared, observed->database);
@@ -153,12 +166,48 @@ static void ask_what_is_seen(struct observed *observed, bool with_check, struct 
     iso_text_release(&query);
 }
 
+struct told_catalog {
+    const struct observe_shared *shared;
+    struct catalog *catalog;
+};
+
+static void take_told(void *context, const char *const *row)
+{
+    const struct told_catalog *told = context;
+    catalog_add_row(told->catalog, row, told->shared->tables, told->shared->table_count);
+}
+
+static struct catalog *new_catalog(const struct observed *observed)
+{
+    struct catalog *catalog = catalog_new();
+    catalog->tells_oids = observed->world->shared->tells_moments;
+    catalog->asked_at = iso_clock_nanoseconds();
+    return catalog;
+}
+
+/* The catalog, if it is not to be asked for in the client's session. */
+static bool is_told_catalog(struct observed *observed)
+{
+    struct observe_shared *shared = observed->world->shared;
+    struct told_catalog told = {shared, new_catalog(observed)};
+    const struct observe_asked asked = {catalog_query, take_told, &told};
+    if (!shared->host.ask || !shared->host.ask(shared->host.context, observed->name, &asked)) {
+        catalog_release(told.catalog);
+        return false;
+    }
+    catalog_end(told.catalog);
+    observe_catalog_is(shared, observed->database, told.catalog);
+    observed_settle(observed, false);
+    observed_refresh_catalog(observed);
+    return true;
+}
+
 static void ask_catalog(struct observed *observed, struct iso_text *before)
 {
     observe_count(observed->world, &observed->world->counts.catalogs);
-    observed->question.catalog = catalog_new();
-    observed->question.catalog->tells_oids = observed->world->shared->tells_moments;
-    observed->question.catalog->asked_at = iso_clock_nanoseconds();
+    if (is_told_catalog(observed))
+        return;
+    observed->question.catalog = new_catalog(observed);
     put_question(observed, QUESTION_CATALOG, catalog_query, before);
 }
 
@@ -177,13 +226,15 @@ void observed_ask_at_end(struct observed *observed, struct iso_text *before)
         ask_what_is_seen(observed, true, before);
 }
 
-/* Before a definition goes, what was recorded until then can still be confirmed: by whose snapshot
- * is of now. */
+/* Before a definition goes, what was recorded until then can still be confirmed: by a host, or by
+ * whose snapshot is of now. */
 static bool is_last_chance(const struct observed *observed)
 {
-    return observed->will_define && (observed->conversation.status == 'I' ||
-                                     (observed->conversation.status == 'T' &&
-                                      observed->transaction.isolation == ISOLATION_READ_COMMITTED));
+    return observed->will_define &&
+           observe_is_awaited(observed->world->shared, observed->catalog) &&
+           (observed->world->shared->host.ask || observed->conversation.status == 'I' ||
+            (observed->conversation.status == 'T' &&
+             observed->transaction.isolation == ISOLATION_READ_COMMITTED));
 }
 
 /* Before a statement that could be recorded: the catalog, if it is out of date, and what the
@@ -193,8 +244,7 @@ static void ask_what_is_meant(struct observed *observed, struct plan_statement *
 {
     bool is_idle = observed->conversation.status == 'I',
          is_worth = statement && is_worth_asking(statement);
-    bool is_new = is_idle && is_worth &&
-                  observe_catalog_wanted(observed->world->shared, observed->database, false);
+    bool is_new = is_worth && may_get_catalog(observed, statement);
     bool is_check =
         is_idle ? !is_new && check_is_due(observed) : observed->transaction.may_have_changed;
     bool may_see =
@@ -202,7 +252,8 @@ static void ask_what_is_meant(struct observed *observed, struct plan_statement *
     if (is_new)
         ask_catalog(observed, before);
     else if (is_last_chance(observed)) {
-        ask_what_is_seen(observed, true, before);
+        if (!is_told_catalog(observed))
+            ask_what_is_seen(observed, true, before);
         return;
     }
     is_worth = is_worth && (is_new || !plan_agrees(statement, observed->catalog));
@@ -271,9 +322,9 @@ bool observed_asks(struct observed *observed, enum observed_occasion occasion,
     if (!is_moment || !observe_catalog_wanted(observed->world->shared, observed->database, true))
         return false;
     ask_catalog(observed, question);
-    if (occasion == OBSERVED_IDLE)
+    if (occasion == OBSERVED_IDLE && question->used)
         observed->question.way = OBSERVED_GIVES_WAY;
-    return true;
+    return question->used;
 }
 
 static void take_view(struct observed *observed, const char *const *answer)

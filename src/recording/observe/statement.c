@@ -6,8 +6,8 @@
 
 void observed_refresh_catalog(struct observed *observed)
 {
-    bool is_open = observed->transaction.state != TRANSACTION_NONE;
-    if (observed->catalog && (is_open || observed->catalog->serial == observed->database->serial))
+    if (observed->catalog && (observed->transaction.has_meant ||
+                              observed->catalog->serial == observed->database->serial))
         return; /* a transaction has one, so that what confirms it at its end is about all of it */
     catalog_release(observed->catalog);
     observed->catalog = observe_catalog(observed->world->shared, observed->database);
@@ -94,6 +94,8 @@ void observed_begin_statement(struct observed *observed, struct text *text, uint
     static struct plan_statement unknown = {.reason = REASON_SYNTAX};
     observed->running.statement = position < plan->count ? &plan->statements[position] : &unknown;
     observed_refresh_catalog(observed);
+    observed->transaction.has_meant |=
+        observed->running.statement->table_count || observed->running.statement->use_count;
     observed->running.input =
         (struct statement_input){.statement = observed->running.statement,
                                  .constants = &text->constants,

@@ -46,7 +46,7 @@ static void wait_for_confirmation(struct observed *observed, bool has_claims)
         return;
     if (!waiting->catalog)
         waiting->catalog = catalog_share(observed->catalog);
-    waiting->at = iso_clock_nanoseconds();
+    waiting->at = observe_hold(observed->world->shared, waiting->catalog);
     waiting->reads += observed->transaction.reads;
 }
 

@@ -220,6 +220,22 @@ void observe_confirmed(struct observe_shared *shared, struct observe_database *d
     pthread_mutex_unlock(&shared->lock);
 }
 
+bool observe_is_awaited(struct observe_shared *shared, const struct catalog *catalog)
+{
+    pthread_mutex_lock(&shared->lock);
+    bool is_awaited = catalog->held_at >= catalog->confirmed_at && catalog->held_at;
+    pthread_mutex_unlock(&shared->lock);
+    return is_awaited;
+}
+
+int64_t observe_hold(struct observe_shared *shared, struct catalog *catalog)
+{
+    pthread_mutex_lock(&shared->lock);
+    int64_t now = catalog->held_at = iso_clock_nanoseconds();
+    pthread_mutex_unlock(&shared->lock);
+    return now;
+}
+
 enum observe_verdict observe_held(struct observe_shared *shared, const struct observe_held *held)
 {
     if (!held->catalog)

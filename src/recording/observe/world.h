@@ -76,6 +76,13 @@ struct observe_database {
 /* What comes next: no definition, one, or a text with any number of them. */
 enum observe_look { OBSERVE_LOOK_BEHIND, OBSERVE_LOOK_DEFINITION, OBSERVE_LOOK_SEVERAL };
 
+/* Always the same query: who is asked may prepare it. */
+struct observe_asked {
+    const char *query;
+    void (*take)(void *context, const char *const *row);
+    void *context;
+};
+
 struct observe_shared {
     /* Records say their level, when statements were sent and answered, and tables' OIDs behind
      * their names: "public.a~16385". */
@@ -89,12 +96,14 @@ struct observe_shared {
     /* Who records databases by themselves; or NULL. `admit`: a session begins; the number of its
      * database, which its id has. `yield`: before a statement goes in whose way a connection to
      * the database would be; NULL: to any. `look`: before a statement goes that may change the
-     * database's catalog, and before the next one of its session. All may wait, and the loop with
-     * them. */
+     * database's catalog, and before the next one of its session. `ask`: the catalog's query, on a
+     * connection of the host's, each row's texts to `take`; false: nobody answers. All may wait,
+     * and the loop with them. */
     struct observe_host {
         int (*admit)(void *context, const char *database);
         void (*yield)(void *context, const char *database);
         void (*look)(void *context, const char *database, enum observe_look what);
+        bool (*ask)(void *context, const char *database, const struct observe_asked *asked);
         void *context;
     } host;
     bool needs_position; /* what has no snapshot is not recorded */
@@ -153,6 +162,10 @@ struct observe_held {
 /* Whether what was used of the catalog meant until then what it was taken to mean; HELD_WAITS: that
  * is not known yet. By one that was replaced since it never will be. */
 enum observe_verdict { HELD_WAITS, HELD_RIGHT, HELD_WRONG };
+/* Would something that waits be confirmed if that were asked now? */
+bool observe_is_awaited(struct observe_shared *shared, const struct catalog *catalog);
+/* Something that waits for this was recorded until now: the moment. */
+int64_t observe_hold(struct observe_shared *shared, struct catalog *catalog);
 enum observe_verdict observe_held(struct observe_shared *shared, const struct observe_held *held);
 
 /* ---- one thread's ---- */
