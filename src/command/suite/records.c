@@ -8,8 +8,6 @@
 #include "suite/operation.h"
 #include "suite/told.h"
 
-enum { TEST_MOST = 4096 };
-
 void suite_records_release(struct suite_records *records)
 {
     iso_json_release(&records->json);
@@ -62,12 +60,18 @@ static bool may_be_emptied(const struct suite_table *table, const char *line, si
            (int32_t)(table->truncated - (uint32_t)strtoull(at + sizeof member - 1, NULL, 10)) >= 0;
 }
 
-/* The table that the statement surely meant. Of one that held what nobody knows, single rows. */
+/* The table that the statement surely meant. Of one that held what nobody knows, single rows.
+ *
+ * Of a transaction that wrote, the one that had the name until it was over: what it changed of
+ * another is nobody's (tables.c), and neither what it says that it wrote nor what it read behind
+ * that can be compared with anything. */
 static const struct suite_table *table_of(const struct suite_records *records,
                                           const struct suite_tables *tables, uint32_t oid,
                                           const struct suite_operation *operation)
 {
-    int64_t answered = operation->answered ? (int64_t)operation->answered : INT64_MAX;
+    int64_t answered = records->ended        ? records->ended
+                       : operation->answered ? (int64_t)operation->answered
+                                             : INT64_MAX;
     const struct suite_table *table =
         suite_tables_meant(tables, oid, (int64_t)operation->sent, answered);
     bool is_judged = table && suite_table_is_judged(table) &&
@@ -145,25 +149,26 @@ static bool is_left_out(const struct iso_json_text *member)
            iso_json_is(member, "status");
 }
 
-/* The record ends with ,"test":"NAME","status":"committed"}. */
-static void find_test(struct suite_records *records)
+/* What stands behind the operations and is asked before them. */
+static void look_ahead(struct suite_records *records)
 {
-    static const char member[] = ",\"test\":", behind[] = ",\"status\":\"";
-    const char *end = memrchr(records->line, ',', records->length), *at = end;
     struct iso_json *json = &records->json;
-    struct iso_json_text text;
+    struct iso_json_text member, text;
+    bool has_written = false;
+    uint64_t answered = 0;
     records->test.used = 0;
-    if (!end || strncmp(end, behind, sizeof behind - 1) != 0)
-        return;
-    while (--at > records->line && end - at < TEST_MOST)
-        if (!strncmp(at, member, sizeof member - 1))
-            break;
-    if (strncmp(at, member, sizeof member - 1) != 0)
-        return;
-    iso_json_start(json, at + sizeof member - 1,
-                   records->length - (size_t)(at - records->line) - (sizeof member - 1));
-    if (iso_json_string(json, &text) && json->at == end)
-        iso_text_put_bytes(&records->test, text.at, text.length);
+    iso_json_start(json, records->line, records->length);
+    iso_json_enter_object(json);
+    while (iso_json_member(json, &member)) {
+        has_written |= iso_json_is(&member, "xid");
+        if (iso_json_is(&member, "answered"))
+            answered = suite_take_number(json);
+        else if (iso_json_is(&member, "test") && iso_json_string(json, &text))
+            iso_text_put_bytes(&records->test, text.at, text.length);
+        else
+            iso_json_skip(json);
+    }
+    records->ended = !has_written ? 0 : answered ? (int64_t)answered : INT64_MAX;
 }
 
 /* With the test behind it. */
@@ -231,7 +236,8 @@ void suite_records_take(struct suite_records *records, struct suite_tables *tabl
     bool has_rolled_back = ends_with(line, length, ",\"status\":\"aborted\"}");
     records->line = line;
     records->length = length;
-    find_test(records);
+    look_ahead(records);
+    records->ended = has_rolled_back ? 0 : records->ended;
     iso_json_start(&records->json, line, length);
     put->used = 0;
     iso_text_put(put, "{");

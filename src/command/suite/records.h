@@ -26,6 +26,7 @@ struct suite_records {
     const char *line; /* at hand */
     size_t length;
     struct iso_text name, test;
+    int64_t ended;     /* when its end was answered, of one that wrote and committed; else 0 */
     uint64_t left_out; /* reads of tables that nobody is sure of */
 };
 
