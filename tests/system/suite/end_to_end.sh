@@ -11,7 +11,7 @@ while [ $# -gt 1 ]; do
     case $1 in --orders) orders=$2 ;; --seed) seed=$2 ;; esac
     shift 2
 done
-plan 27
+plan 28
 postgres_start || exit 4
 export TMPDIR=$work PSQLRC=/dev/null PGCONNECT_TIMEOUT=10
 psql -q "$url" -c "CREATE TABLE a (id int PRIMARY KEY, v int NOT NULL)" -c "INSERT INTO a SELECT g, 0 FROM generate_series(1, 20) g" \
