@@ -47,7 +47,7 @@ struct result_fields {
 /* A parameter that was bound. */
 struct parameter {
     bool is_null, is_known;
-    uint32_t type;     /* that it was declared to have; 0: what the server finds */
+    uint32_t type;     /* declared, or what the server said since; 0: not known */
     uint32_t position; /* in `values` */
 };
 
