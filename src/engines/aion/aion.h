@@ -143,8 +143,10 @@ struct iso_aion_host {
     void (*on_doubted_pairs)(void *context, const struct iso_atoms *atoms, iso_atom key,
                              uint64_t pairs);
     /* A committed transaction came below the watermark, taken or not: what is final of its keys
-     * was judged without its writes. */
-    void (*on_late)(void *context, const struct iso_history *block, uint32_t transaction);
+     * was judged without its writes. `was_promised`: a watermark had passed it; else memory was
+     * short, and nobody has broken a promise. */
+    void (*on_late)(void *context, const struct iso_history *block, uint32_t transaction,
+                    bool was_promised);
     /* A transaction of the block was taken, whatever its outcome: it is no repeat, and lies within
      * the retention. */
     void (*on_taken)(void *context, const struct iso_history *block, uint32_t transaction);

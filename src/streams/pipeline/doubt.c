@@ -13,7 +13,7 @@
  *
  * Of a transaction that came below a watermark, or below what is kept, the keys are known: what
  * rests on versions of one of them may have been judged without it, and be of a value that had been
- * there before.
+ * there before. Where no promise was broken, as memory was short, these keys are all.
  */
 #include <assert.h>
 #include <string.h>
@@ -43,7 +43,7 @@ void doubts_release(struct doubts *doubts)
 
 /* ---- names ---- */
 
-enum salt { TID = 1, KEY, WRITE, UNWRITTEN, LATE };
+enum salt { TID = 1, KEY, WRITE, UNWRITTEN, LATE, REFUSED };
 
 static uint64_t name_of(enum salt salt, uint64_t one, uint64_t other)
 {
@@ -211,45 +211,46 @@ void pipeline_contradiction(void *context, const struct iso_history *history, ui
     pipeline_report_contradiction(pipeline, history, t, first);
 }
 
-static enum pipeline_doubt late_reason(const struct iso_pipeline *pipeline)
+static void doubt_late(struct iso_pipeline *pipeline, uint64_t digest, enum pipeline_doubt why)
 {
-    return iso_aion_closed_early(pipeline->engine) ? PIPELINE_MEMORY : PIPELINE_LATE;
-}
-
-static void doubt_late(struct iso_pipeline *pipeline, uint64_t digest)
-{
-    if (doubt(&pipeline->doubts, name_of(LATE, digest, 0)) || pipeline->doubts.all)
-        doubt_again(pipeline, (struct doubted){.key = digest, .why = late_reason(pipeline)});
+    enum salt salt = why == PIPELINE_LATE ? LATE : REFUSED;
+    if (doubt(&pipeline->doubts, name_of(salt, digest, 0)) || pipeline->doubts.all)
+        doubt_again(pipeline, (struct doubted){.key = digest, .why = why});
 }
 
 /* A key, the row that it is a cell of, and what is counted of its table. */
 static void doubt_late_key(struct iso_pipeline *pipeline, const struct iso_atoms *atoms,
-                           iso_atom key)
+                           iso_atom key, enum pipeline_doubt why)
 {
     char buffer[ISO_ATOM_TEXT_MAX];
     size_t length;
     const char *text = iso_atom_text(atoms, key, buffer, &length);
     uint64_t digest = aion_atom_digest(atoms, key);
-    doubt_late(pipeline, digest);
-    doubt_late(pipeline, aion_row_digest(atoms, key, digest));
+    doubt_late(pipeline, digest, why);
+    doubt_late(pipeline, aion_row_digest(atoms, key, digest), why);
     const char *slash = memchr(text, '/', length);
     if (!slash)
         return;
     struct iso_text table = {0};
     iso_text_put_bytes(&table, text, (size_t)(slash - text));
     iso_text_put(&table, "#");
-    doubt_late(pipeline, aion_text_digest(table.bytes, table.used));
+    doubt_late(pipeline, aion_text_digest(table.bytes, table.used), why);
     iso_text_release(&table);
 }
 
-void pipeline_late(void *context, const struct iso_history *block, uint32_t transaction)
+/* Who has broken a promise may do it again: whatever rests on its input is doubtful, too. */
+void pipeline_late(void *context, const struct iso_history *block, uint32_t transaction,
+                   bool was_promised)
 {
     struct iso_pipeline *pipeline = context;
     uint32_t number = iso_origin_input(block->txns.origin[transaction]);
     struct input *input = pipeline_input(pipeline, number);
     ISO_EACH(o, block->txns.first_op, transaction)
         if (iso_kind_writes(iso_kind_of(block, o)))
-            doubt_late_key(pipeline, &block->atoms, block->keys.atom[block->ops.key[o]]);
+            doubt_late_key(pipeline, &block->atoms, block->keys.atom[block->ops.key[o]],
+                           was_promised ? PIPELINE_LATE : PIPELINE_MEMORY);
+    if (!was_promised)
+        return;
     if (!input->late)
         doubt_input(pipeline, number, PIPELINE_LATE);
     input->late = pipeline->doubts.late = true;
@@ -346,8 +347,10 @@ enum pipeline_doubt pipeline_doubt_of(const struct iso_pipeline *pipeline,
         return PIPELINE_SKIPPED;
     if (pipeline->doubts.loses)
         return PIPELINE_LOST;
-    if (pipeline->doubts.late && is_doubted(&pipeline->doubts, name_of(LATE, provenance.key, 0)))
-        return late_reason(pipeline);
+    if (is_doubted(&pipeline->doubts, name_of(REFUSED, provenance.key, 0)))
+        return PIPELINE_MEMORY;
+    if (is_doubted(&pipeline->doubts, name_of(LATE, provenance.key, 0)))
+        return PIPELINE_LATE;
     if (pipeline->doubts.late && may_be_explained(pipeline, event, &provenance, true))
         return PIPELINE_LATE;
     if (event->assumed)

@@ -402,7 +402,8 @@ void pipeline_doubt_lost(struct iso_pipeline *pipeline);
 /* The engine's callbacks, as in struct iso_aion_options. */
 void pipeline_contradiction(void *context, const struct iso_history *history, uint32_t transaction,
                             uint64_t first);
-void pipeline_late(void *context, const struct iso_history *block, uint32_t transaction);
+void pipeline_late(void *context, const struct iso_history *block, uint32_t transaction,
+                   bool was_promised);
 bool pipeline_is_doubted(void *context, const struct iso_atoms *atoms, iso_atom tid);
 void pipeline_doubted_pairs(void *context, const struct iso_atoms *atoms, iso_atom key,
                             uint64_t pairs);

@@ -6,7 +6,7 @@ program=$(realpath "${ISOCHRON:-$here/../../../build/isochron}")
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 cd "$work" || exit 4
-echo "1..8"
+echo "1..9"
 
 # A session breaks its order when 300, or 60,000, others have ended.
 python3 "$here/flush.py" 300 >few.jsonl
@@ -59,3 +59,10 @@ sed -E 's/\\"sts\\":[0-9]+,//' unknown.jsonl >timeless.jsonl
 "$program" replay --source history:txns --final-only --quiet --json --memory 20M --retention 1000 timeless.jsonl >timeless 2>said
 jq -e '.stream.aged_unknown > 0' timeless >null && grep -q 'unknown outcome that do not say when they started are given up' said || echo -n "not "
 echo "ok 8 - outcomes without a start are given up, and that is said"
+
+# Values that were there before: who was refused may have written what was read.
+python3 "$here/few_values.py" 5 >few_values.jsonl
+"$program" replay --source history:txns --final-only --quiet few_values.jsonl >roomy
+"$program" replay --source history:txns --final-only --quiet --memory 400000 few_values.jsonl >short
+[ ! -s roomy ] && [ "$(grep -c '"doubtful":"memory"' short)" -gt 100 ] && [ -z "$(certain short)" ] || echo -n "not "
+echo "ok 9 - a history without a fault is not accused where memory was short"

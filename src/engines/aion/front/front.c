@@ -310,11 +310,12 @@ static void count_reads(struct iso_aion *engine, const struct iso_history *histo
 }
 
 static void report_late(const struct iso_aion *engine, const struct iso_history *history,
-                        uint32_t t)
+                        uint32_t t, uint64_t stamp)
 {
     assert(iso_status_of(history, t) == ISO_COMMITTED);
     if (engine->options.host.on_late)
-        engine->options.host.on_late(engine->options.host.context, history, t);
+        engine->options.host.on_late(engine->options.host.context, history, t,
+                                     stamp < engine->time.promised);
 }
 
 /* One whose outcome came later was counted as unknown, with its operations. */
@@ -331,7 +332,7 @@ static void count_transaction(struct iso_aion *engine, const struct iso_history 
         is_start(engine, history, t, times) || (!last_moment(times) && !aion_needs_start(engine)))
         return;
     engine->stats.below_watermark++;
-    report_late(engine, history, t);
+    report_late(engine, history, t, times->cts);
 }
 
 /* True if it is a repeat, or comes from below what is kept; `*status` says if it contradicts what
@@ -350,7 +351,7 @@ static bool is_refused(struct iso_aion *engine, struct aion_key_cache *cache, ui
         !is_start(engine, history, t, times)) {
         engine->stats.beyond_retention++;
         engine->stats.reads_of[ISO_AION_READS_BEYOND_RETENTION] += survey->reads;
-        report_late(engine, history, t);
+        report_late(engine, history, t, stamp);
         return true;
     }
     if (stamp)
