@@ -270,19 +270,14 @@ void app_print_said(struct iso_output *output, const struct app_said *said)
         iso_report_json(output, said->verdict, cli_peak_memory());
 }
 
-void app_explain_briefly(struct app *app, struct iso_history *history, const struct app_said *said,
+void app_explain_briefly(struct app *app, struct iso_history *history, struct iso_text *verdict,
                          uint32_t most)
 {
-    struct iso_output output;
-    struct iso_text text = {0};
     struct iso_claims claims;
     struct iso_facts facts;
-    iso_output_to_text(&output, &text);
-    app_print_said(&output, said);
-    iso_output_close(&output, &app->error);
-    memset(iso_text_reserve(&text, ISO_JSON_PADDING), 0, ISO_JSON_PADDING);
+    memset(iso_text_reserve(verdict, ISO_JSON_PADDING), 0, ISO_JSON_PADDING);
     iso_claims_init(&claims, history);
-    iso_claims_read(&claims, text.bytes, text.used, "the verdict", &app->error);
+    iso_claims_read(&claims, verdict->bytes, verdict->used, "the verdict", &app->error);
     iso_facts_init(&facts, &claims);
     for (uint32_t i = 0; i < claims.count && i < most && app->error.status == ISO_OK; i++) {
         struct iso_argument argument;
@@ -292,6 +287,17 @@ void app_explain_briefly(struct app *app, struct iso_history *history, const str
     }
     iso_facts_release(&facts);
     iso_claims_release(&claims);
+}
+
+void app_explain_said_briefly(struct app *app, struct iso_history *history,
+                              const struct app_said *said, uint32_t most)
+{
+    struct iso_output output;
+    struct iso_text text = {0};
+    iso_output_to_text(&output, &text);
+    app_print_said(&output, said);
+    if (iso_output_close(&output, &app->error) == ISO_OK)
+        app_explain_briefly(app, history, &text, most);
     iso_text_release(&text);
 }
 

@@ -70,10 +70,12 @@ struct app_said {
 void app_print_said(struct iso_output *output, const struct app_said *said);
 
 /* Logs what was found, at most so many: each in a line, and behind it who took part in it, and the
- * statements of each. */
-void app_explain_briefly(struct app *app, struct iso_history *history, const struct app_said *said,
+ * statements of each. `verdict`: JSON. */
+void app_explain_briefly(struct app *app, struct iso_history *history, struct iso_text *verdict,
                          uint32_t most);
 
-/* As app_explain, straight from an engine. */
+/* As the two above, straight from an engine. */
+void app_explain_said_briefly(struct app *app, struct iso_history *history,
+                              const struct app_said *said, uint32_t most);
 enum iso_status app_explain_said(struct app *app, const struct app_explanation *explanation,
                                  struct iso_history *history, const struct app_said *said);

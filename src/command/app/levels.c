@@ -163,7 +163,7 @@ static void show(struct app *app, struct levels *levels, struct part *part)
     bool is_violated = judgement->outcome == ISO_IS_VIOLATED;
     part->kept.history->told = &told;
     if (is_violated && !levels->quiet)
-        app_explain_briefly(app, part->kept.history, &said, VIOLATIONS_SHOWN);
+        app_explain_said_briefly(app, part->kept.history, &said, VIOLATIONS_SHOWN);
     explain(app, levels, part->kept.history, &said, is_violated);
     part->kept.history->told = NULL;
 }
@@ -312,6 +312,36 @@ static enum iso_status judge_asked(struct app *app, struct levels *levels,
         show(app, levels, &part);
     }
     release(&part);
+    return app->error.status;
+}
+
+static void say_contradictions(const struct levels *levels, const struct run_stream *stream)
+{
+    struct iso_pipeline_stats stats;
+    char found[ISO_FOUND_TEXT];
+    iso_pipeline_stats(stream->pipeline, &stats);
+    iso_pipeline_found_text(&stats, 0, found);
+    cli_log("%s: what its clients were told and its changes contradict each other: %s",
+            levels->facts->name, found);
+}
+
+enum iso_status levels_take_stream(struct app *app, struct levels *levels,
+                                   struct run_stream *stream)
+{
+    struct run_kept *kept = &stream->kept;
+    levels->is_violated = true;
+    if (levels->json)
+        iso_output_bytes(&app->out, kept->verdict.bytes, kept->verdict.used);
+    if (run_kept_finish(kept, stream->options, iso_pipeline_inputs(stream->pipeline),
+                        &app->error) != ISO_OK)
+        return app->error.status;
+    if (!levels->quiet) {
+        say_contradictions(levels, stream);
+        app_explain_briefly(app, kept->history, &kept->verdict, VIOLATIONS_SHOWN);
+    }
+    if (app->error.status == ISO_OK && app_explanation_wanted(levels->explanation))
+        app_explain(app, levels->explanation, kept->history, ISO_WALL_UNKNOWN, "the changes",
+                    &kept->verdict);
     return app->error.status;
 }
 

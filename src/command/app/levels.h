@@ -35,6 +35,10 @@ struct levels {
 
 /* Of a capture without changes (suite/alone.h). */
 enum iso_status levels_judge_alone(struct app *app, struct levels *levels);
+/* What the stream itself has found, which no level asks: that clients were told of other writes
+ * than the changes have. */
+enum iso_status levels_take_stream(struct app *app, struct levels *levels,
+                                   struct run_stream *stream);
 /* Of a stream that has concluded, with all its transactions kept, as they came. */
 enum iso_status levels_judge(struct app *app, struct levels *levels,
                              const struct run_stream *stream);

@@ -127,9 +127,11 @@ static enum iso_status judge_stream(struct app *app, struct levels *levels,
     enum iso_status outcome = run_stream_conclude(stream, 0, &app->error);
     if (app->error.status != ISO_OK)
         return app->error.status;
-    levels->is_violated |= outcome == ISO_VIOLATED && !levels->facts->failure;
     levels->reason = reason_of(stream, levels->allow_unjudged);
-    return levels_judge(app, levels, stream);
+    levels_judge(app, levels, stream);
+    if (outcome == ISO_VIOLATED && !levels->facts->failure && !levels->is_violated)
+        levels_take_stream(app, levels, stream);
+    return app->error.status;
 }
 
 static void take_left_out(struct levels *levels)
