@@ -307,6 +307,30 @@ static void put_in(struct iso_text *text, const struct column *column)
     }
 }
 
+/* Of a type, since an array of texts is compared with texts only. */
+static void put_any(struct iso_text *text, const struct column *column)
+{
+    static const char *const types[] = {"numeric", "numeric",   "text",        "boolean",
+                                        "date",    "timestamp", "timestamptz", "time"};
+    static const char *const functions[] = {"ANY (ARRAY[", "any(array[", "SOME (ARRAY [",
+                                            "ALL (ARRAY["};
+    is_only_of_server = true;
+    iso_text_put(text, some_operator());
+    iso_text_put(text, functions[below(4)]);
+    for (uint64_t left = below(5), i = 0; i < left; i++) {
+        char cell[CELL];
+        random_value(column, cell);
+        iso_text_put(text, i ? ", " : "");
+        if (!below(8))
+            iso_text_put(text, "NULL");
+        else if (is_number(column->family) && below(3))
+            put_numeric(text);
+        else
+            put_quoted(text, cell);
+    }
+    iso_text_format(text, "]::%s[])", types[column->family]);
+}
+
 static void put_between(struct iso_text *text, const struct column *column)
 {
     iso_text_put(text, below(3) ? " BETWEEN " : " not between ");
@@ -322,6 +346,26 @@ static void put_like(struct iso_text *text)
                                            " LIKE '_'",     " NOT LIKE '%_b'", " LIKE 'a%%c_'",
                                            " LIKE '%a%a%'", " LIKE '__%'"};
     iso_text_put(text, patterns[below(sizeof patterns / sizeof *patterns)]);
+}
+
+/* A limit that values of these columns keep within, once they are rounded or cut. */
+static void put_limited(struct iso_text *text, const struct column *column)
+{
+    static const char *const numbers[] = {"::numeric(2,1)", "::numeric(1)", "::DECIMAL(9, 2)",
+                                          "::real::numeric(3,1)", "::float8::numeric(1,0)"};
+    static const char *const cut[] = {"::varchar(1)", "::character varying(2)", "::varchar",
+                                      "::varchar(3)::varchar(2)"};
+    bool is_text = column->family == TEXTS;
+    is_only_of_server = true;
+    iso_text_put(text, is_text || below(2) ? column->name : below(2) ? "(7.25)" : "'-0.45'");
+    iso_text_put(text, is_text ? cut[below(4)] : numbers[below(5)]);
+    iso_text_put(text, some_operator());
+    if (below(3))
+        put_constant(text, column->family);
+    else if (is_text)
+        iso_text_put(text, "'abc'::varchar(2)");
+    else
+        iso_text_put(text, below(2) ? "(7.25::numeric(2,1))" : "'7.25'::numeric(9,1)");
 }
 
 /* Letters of texts; casts of numbers that SQLite takes as others do, and those that it does not. */
@@ -387,6 +431,12 @@ static void put_test(struct iso_text *text)
         put_part(text);
         return;
     }
+    bool is_limited = script && (column->family == TEXTS || is_number(column->family)) &&
+                      strcmp(column->plain, "big");
+    if (is_limited && !below(6)) {
+        put_limited(text, column);
+        return;
+    }
     if (kind == 0 && !column->is_loose) {
         put_constant(text, column->family);
         iso_text_put(text, some_operator());
@@ -400,7 +450,10 @@ static void put_test(struct iso_text *text)
         iso_text_put(text, some_operator());
         put_other(text, column);
     } else if (kind == 6) {
-        put_in(text, column);
+        if (script && below(2))
+            put_any(text, column);
+        else
+            put_in(text, column);
     } else if (kind == 7) {
         put_between(text, column);
     } else if (kind == 8 && column->family == TEXTS) {

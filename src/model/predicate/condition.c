@@ -5,7 +5,6 @@
 
 #include "base/memory.h"
 #include "predicate/condition_private.h"
-#include "predicate/function.h"
 
 /* ---- constants ---- */
 
@@ -166,19 +165,19 @@ static void bind_derived(struct iso_condition *condition, const struct iso_scala
         struct condition_derived *derived = &condition->derived[i];
         uint16_t of = derived->operand;
         derived->type = predicate_function_type(
-            derived->function, of & CONDITION_CONSTANT ? plain_text
-                               : of & CONDITION_DERIVED
-                                   ? condition->derived[of & ~(unsigned)CONDITION_DERIVED].type
-                                   : types[of]);
+            derived->call.function, of & CONDITION_CONSTANT ? plain_text
+                                    : of & CONDITION_DERIVED
+                                        ? condition->derived[of & ~(unsigned)CONDITION_DERIVED].type
+                                        : types[of]);
     }
 }
 
 /* What the function makes of the constant, of which `spelt` has the text from `start` on. */
-static struct iso_scalar apply_to(uint8_t function, struct iso_scalar constant,
+static struct iso_scalar apply_to(struct predicate_call call, struct iso_scalar constant,
                                   struct iso_text *spelt, size_t start)
 {
     struct iso_text room = {0};
-    struct iso_scalar value = predicate_apply(function, &constant, &room);
+    struct iso_scalar value = predicate_apply(call, &constant, &room);
     if (room.used) {
         spelt->used = start;
         iso_text_put_bytes(spelt, room.bytes, room.used);
@@ -197,24 +196,26 @@ static struct iso_scalar constant_of(struct iso_condition *condition,
     size_t start = spelt->used;
     struct iso_json_text text = {condition->names.bytes + literal->start, literal->length};
     bool has_column = literal->column != CONDITION_NO_COLUMN,
-         casts = literal->function && predicate_function_sort(literal->function) == PREDICATE_CASTS;
+         casts = literal->call.function &&
+                 predicate_function_sort(literal->call.function) == PREDICATE_CASTS;
     const struct condition_derived *derived =
         has_column && literal->column & CONDITION_DERIVED
             ? &condition->derived[literal->column & ~(unsigned)CONDITION_DERIVED]
             : NULL;
     struct iso_scalar_type type = {0};
     if (casts)
-        type = predicate_function_type(literal->function, type);
+        type = predicate_function_type(literal->call.function, type);
     else if (has_column)
         type = derived ? derived->type : types[literal->column];
     bool is_typed = casts ? literal->kind == CONDITION_STRING : has_column;
     struct iso_scalar constant = constant_as(
         is_typed ? &type : NULL, (enum condition_literal_kind)literal->kind, text, spelt);
-    if (literal->function)
-        return apply_to(literal->function, constant, spelt, start);
+    if (literal->call.function)
+        return apply_to(literal->call, constant, spelt, start);
     if (derived && literal->kind == CONDITION_STRING &&
-        predicate_function_sort(derived->function) == PREDICATE_CASTS)
-        return apply_to(derived->function, constant, spelt, start);
+        predicate_function_sort(derived->call.function) == PREDICATE_CASTS)
+        return apply_to((struct predicate_call){.function = derived->call.function}, constant,
+                        spelt, start);
     return constant;
 }
 
@@ -274,7 +275,7 @@ static const struct iso_scalar *derived_of(const struct row *row, uint32_t numbe
     struct value *value = &row->derived[number];
     if (!value->is_known)
         value->scalar =
-            predicate_apply(derived->function, operand_of(row, derived->operand), &value->room);
+            predicate_apply(derived->call, operand_of(row, derived->operand), &value->room);
     value->is_known = true;
     return &value->scalar;
 }
@@ -301,12 +302,13 @@ static iso_truth test_once(struct row *row, const struct condition_step *step)
     return row->repeated[number];
 }
 
+/* Whether the order of the value and one of the constants is one of `accepted`. */
 static iso_truth is_in(const struct iso_scalar *value, const struct iso_scalar *list,
-                       uint32_t count)
+                       uint32_t count, unsigned accepted)
 {
     iso_truth found = ISO_TRUTH_FALSE;
     for (uint32_t i = 0; i < count && found != ISO_TRUTH_TRUE; i++)
-        found = iso_truth_or(found, iso_scalar_test(value, &list[i], ISO_ORDER_EQUAL));
+        found = iso_truth_or(found, iso_scalar_test(value, &list[i], accepted));
     return found;
 }
 
@@ -361,8 +363,8 @@ iso_truth iso_condition_judge(const struct iso_condition *condition, const struc
             stack[used++] = step->count ? test_once(&row, step) : test(&row, step);
             break;
         case CONDITION_IN:
-            stack[used++] =
-                is_in(operand_of(&row, step->left), &row.constants[step->right], step->count);
+            stack[used++] = is_in(operand_of(&row, step->left), &row.constants[step->right],
+                                  step->count, step->set);
             break;
         case CONDITION_IS_NULL:
             stack[used++] = is_null(operand_of(&row, step->left));

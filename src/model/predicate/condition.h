@@ -13,14 +13,17 @@
  *     test       = operand ( = | <> | != | < | <= | > | >= ) operand
  *                | operand [NOT] BETWEEN operand AND operand
  *                | operand [NOT] IN ( [ constant, ... ] )
+ *                | operand ( = | ... ) ( ANY | SOME | ALL ) "(" ARRAY "[" [ constant, ... ] "]"
+ *                  [ :: type "[" "]" ] ")"
  *                | operand [NOT] LIKE 'a_%'                    the backslash escapes
  *                | operand IS [NOT] DISTINCT FROM operand
  *                | operand IS [NOT] NULL
  *                | ( operand | "(" condition ")" ) [ IS [NOT] ( TRUE | FALSE | UNKNOWN ) ]
  *     operand    = ( column | constant | "(" operand ")" | ( LOWER | UPPER ) "(" operand ")"
  *                | CAST "(" operand AS type ")" | type 'text' ) { :: type }
- *     type       = smallint | int | bigint | numeric | real | double precision | boolean | text
- *                | date | timestamp | timestamptz | time | uuid         (function.h)
+ *     type       = smallint | int | bigint | numeric [ "(" 12 [ , 12 ] ")" ] | real
+ *                | double precision | boolean | text | varchar [ "(" 12 ")" ] | date | timestamp
+ *                | timestamptz | time | uuid, by their other names, too       (function.h)
  *     column     = name, "name" with "" for a quote, `name` with `` for one
  *     constant   = [+|-] 12 | 1.5 | .5 | 1e3 | 'text' with '' for a quote | X'00ff' | TRUE | FALSE
  *                | NULL

@@ -8,7 +8,6 @@
 #include "base/memory.h"
 #include "base/number_map.h"
 #include "predicate/condition_private.h"
-#include "predicate/function.h"
 #include "predicate/lexer.h"
 
 /* An operand before it is known what it is compared with: a literal's type is its column's. */
@@ -90,7 +89,7 @@ static bool is_constant(const struct iso_condition *condition, uint32_t number,
 {
     const struct condition_literal *known = &condition->literals[number];
     const char *names = condition->names.bytes;
-    return known->kind == literal->kind && known->function == literal->function &&
+    return known->kind == literal->kind && predicate_call_same(known->call, literal->call) &&
            known->column == column && known->length == literal->length &&
            !memcmp(names + known->start, names + literal->start, literal->length);
 }
@@ -162,7 +161,7 @@ static void emit_numbered(struct parser *parser, struct condition_step step)
 static void add_equality(struct parser *parser, uint16_t column, uint32_t constant, uint16_t count)
 {
     for (uint32_t i = 0; i < count; i++)
-        if (parser->condition->literals[constant + i].function)
+        if (parser->condition->literals[constant + i].call.function)
             return;
     add_path(parser, (struct iso_condition_path){
                          .column = column, .constant = (uint16_t)constant, .count = count});
@@ -328,63 +327,131 @@ static bool parse_constant(struct parser *parser, struct condition_literal *lite
 
 static bool parse_operand(struct parser *parser, struct operand *operand);
 
+/* A text that becomes a text, and a small integer that becomes another kind of number, stay as they
+ * are. */
+static bool keeps(struct predicate_call call, const struct condition_literal *literal,
+                  const char *text)
+{
+    enum { SMALL = 4 };
+    bool is_small = literal->kind == CONDITION_NUMBER && literal->length <= SMALL;
+    for (uint32_t i = 0; i < literal->length && is_small; i++)
+        is_small = (text[i] >= '0' && text[i] <= '9') || (!i && text[i] == '-');
+    enum predicate_function_sort sort = predicate_function_sort(call.function);
+    return !call.precision && ((literal->kind == CONDITION_STRING && sort == PREDICATE_IS_TEXT) ||
+                               (is_small && predicate_function_is_number(call.function)));
+}
+
+static void give(struct iso_condition *condition, struct condition_literal *literal,
+                 struct predicate_call call)
+{
+    bool is_kept = keeps(call, literal, condition->names.bytes + literal->start);
+    if (!is_kept)
+        literal->call = call;
+    condition->is_fixed |= is_kept && literal->kind == CONDITION_NUMBER;
+}
+
 /* The same of the same operand is derived once. */
-static bool derive(struct parser *parser, uint8_t function, struct operand *operand)
+static bool derive(struct parser *parser, struct predicate_call call, struct operand *operand)
 {
     struct iso_condition *condition = parser->condition;
-    if (operand->is_literal && !operand->literal.function) {
-        bool is_text = operand->literal.kind == CONDITION_STRING &&
-                       predicate_function_sort(function) == PREDICATE_IS_TEXT;
-        operand->literal.function = is_text ? PREDICATE_NO_FUNCTION : function;
+    struct condition_literal *literal = &operand->literal;
+    if (operand->is_literal && !literal->call.function) {
+        give(condition, literal, call);
         return true;
     }
     uint16_t of = operand_of(parser, operand, NULL);
     uint32_t i = 0;
     while (i < condition->derived_count &&
-           (condition->derived[i].function != function || condition->derived[i].operand != of))
+           (!predicate_call_same(condition->derived[i].call, call) ||
+            condition->derived[i].operand != of))
         i++;
     if (i == ISO_CONDITION_COLUMNS)
         return refuse(parser, "at most 256 functions and casts");
     if (i == condition->derived_count)
         ISO_PUSH(condition->derived, condition->derived_count, parser->derived,
-                 ((struct condition_derived){.function = function, .operand = of}));
+                 ((struct condition_derived){.call = call, .operand = of}));
     *operand = (struct operand){.number = (uint16_t)(CONDITION_DERIVED | i)};
     return true;
 }
 
-/* A type's name, of one word or `double precision`. */
-static bool parse_type(struct parser *parser, uint8_t *function)
+/* A number of a type's brackets. */
+static bool parse_limit(struct parser *parser, uint64_t most, uint64_t *number)
 {
-    bool is_double = predicate_word_is(&parser->lexer.word, "double");
-    *function = is_at(parser, PREDICATE_NAME)
-                    ? predicate_function_named(parser->lexer.word.text, true)
-                    : PREDICATE_NO_FUNCTION;
-    if (!*function)
-        return refuse(parser, "int, bigint, numeric, double precision, boolean, text, date, "
-                              "timestamp, timestamptz, time or uuid");
-    if (!next_word(parser))
+    struct iso_json_text text = parser->lexer.word.text;
+    return is_at(parser, PREDICATE_NUMBER) && iso_bytes_number(text.at, text.length, number) &&
+                   *number <= most
+               ? next_word(parser)
+               : refuse(parser, "a number of digits or letters that the type may have");
+}
+
+/* (5,2) */
+static bool parse_limits(struct parser *parser, struct predicate_call *call)
+{
+    struct predicate_lexer at = parser->lexer;
+    uint64_t precision, scale = 0;
+    if (!next_word(parser) || !parse_limit(parser, UINT32_MAX, &precision))
         return false;
-    if (is_double && predicate_word_is(&parser->lexer.word, "precision") && !next_word(parser))
+    if (is_at(parser, PREDICATE_COMMA) &&
+        (!next_word(parser) || !parse_limit(parser, INT16_MAX, &scale)))
         return false;
-    return !is_at(parser, PREDICATE_OPEN) || refuse(parser, "a type without brackets");
+    call->precision = (uint32_t)precision;
+    call->scale = (int16_t)scale;
+    if (!precision || !predicate_call_fits(*call))
+        return predicate_lexer_refuse(&at, "numeric(1000,1000), varchar(10485760) at most, or a "
+                                           "type without brackets");
+    return expect(parser, PREDICATE_CLOSE, "')' behind a type");
+}
+
+/* Whether the word goes on with a type's name. */
+static bool is_of_type(const struct predicate_word *word)
+{
+    static const char *const words[] = {"precision", "varying", "with", "without", "time", "zone"};
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+        if (predicate_word_is(word, words[i]))
+            return true;
+    return false;
+}
+
+/* A type's name, of one word or several, and its brackets. */
+static bool parse_type(struct parser *parser, struct predicate_call *call)
+{
+    struct predicate_lexer at = parser->lexer;
+    struct iso_text name = {0};
+    bool goes_on = is_at(parser, PREDICATE_NAME);
+    for (; goes_on; goes_on = is_of_type(&parser->lexer.word)) {
+        iso_text_put(&name, name.used ? " " : "");
+        iso_text_put_bytes(&name, parser->lexer.word.text.at, parser->lexer.word.text.length);
+        if (!next_word(parser))
+            break;
+    }
+    *call = (struct predicate_call){
+        .function = predicate_function_named((struct iso_json_text){name.bytes, name.used}, true)};
+    iso_text_release(&name);
+    if (goes_on)
+        return false;
+    if (!call->function)
+        return predicate_lexer_refuse(&at, "int, bigint, numeric, double precision, boolean, text, "
+                                           "date, timestamp, timestamptz, time or uuid");
+    return !is_at(parser, PREDICATE_OPEN) || parse_limits(parser, call);
 }
 
 static bool parse_cast(struct parser *parser, struct operand *operand)
 {
-    uint8_t function;
-    return next_word(parser) && parse_type(parser, &function) && derive(parser, function, operand);
+    struct predicate_call call;
+    return next_word(parser) && parse_type(parser, &call) && derive(parser, call, operand);
 }
 
 /* Behind `lower`, `upper` or `cast`, which stands before an open bracket. */
 static bool parse_call(struct parser *parser, uint8_t function, struct operand *operand)
 {
+    struct predicate_call call = {.function = function};
     if (!deeper(parser) || !expect(parser, PREDICATE_OPEN, "'('") ||
         !parse_operand(parser, operand))
         return false;
     if (!function && !predicate_word_is(&parser->lexer.word, "as"))
         return refuse(parser, "AS and a type");
     parser->depth--;
-    return (function ? derive(parser, function, operand) : parse_cast(parser, operand)) &&
+    return (function ? derive(parser, call, operand) : parse_cast(parser, operand)) &&
            expect(parser, PREDICATE_CLOSE, "')' behind what is changed");
 }
 
@@ -392,23 +459,26 @@ static bool parse_call(struct parser *parser, uint8_t function, struct operand *
 static bool parse_named(struct parser *parser, struct operand *operand)
 {
     struct predicate_lexer before = parser->lexer;
-    struct iso_json_text name = parser->lexer.word.text;
+    struct predicate_word name = before.word;
+    struct predicate_call call;
     bool is_plain = is_at(parser, PREDICATE_NAME);
     if (!next_word(parser))
         return false;
-    uint8_t function =
-        is_plain ? predicate_function_named(name, is_at(parser, PREDICATE_STRING)) : 0;
     if (is_at(parser, PREDICATE_OPEN) && is_plain) {
-        if (function || predicate_word_is(&before.word, "cast"))
+        uint8_t function = predicate_function_named(name.text, false);
+        if (function || predicate_word_is(&name, "cast"))
             return parse_call(parser, function, operand);
         return refuse(parser, "an operator: of functions only lower, upper and CAST are taken");
     }
-    if (is_at(parser, PREDICATE_STRING) && function) {
-        operand->is_literal = true;
-        return parse_constant(parser, &operand->literal, "") && derive(parser, function, operand);
-    }
+    bool is_type = is_plain && predicate_function_named(name.text, true) &&
+                   (is_at(parser, PREDICATE_STRING) || is_of_type(&parser->lexer.word));
     parser->lexer = before;
-    return parse_column(parser, operand);
+    if (!is_type)
+        return parse_column(parser, operand);
+    operand->is_literal = true;
+    return parse_type(parser, &call) &&
+           (is_at(parser, PREDICATE_STRING) || refuse(parser, "a text behind its type")) &&
+           parse_constant(parser, &operand->literal, "") && derive(parser, call, operand);
 }
 
 static bool parse_plain_operand(struct parser *parser, struct operand *operand)
@@ -461,10 +531,105 @@ static unsigned orders_of(enum predicate_word_kind kind)
     }
 }
 
+static bool parse_item(struct parser *parser, struct operand *item)
+{
+    struct predicate_lexer at = parser->lexer;
+    return parse_operand(parser, item) &&
+           (item->is_literal || predicate_lexer_refuse(&at, "a constant of the list"));
+}
+
+/* Constants up to the bracket that closes them. */
+struct list {
+    uint16_t first, count;
+};
+
+static bool parse_list(struct parser *parser, const struct operand *left,
+                       enum predicate_word_kind close, struct list *list)
+{
+    struct operand item;
+    *list = (struct list){0};
+    while (!(is_at(parser, close) && !list->count)) {
+        if (!parse_item(parser, &item))
+            return false;
+        uint16_t constant = add_constant(parser, &item.literal, column_of(left));
+        list->first = list->count++ ? list->first : constant;
+        if (!is_at(parser, PREDICATE_COMMA))
+            break;
+        if (!next_word(parser))
+            return false;
+    }
+    return expect(parser, close, close == PREDICATE_CLOSE ? "',' or ')'" : "',' or ']'");
+}
+
+/* The order of the operand and one of the list is one of `accepted`. */
+static void emit_list(struct parser *parser, uint16_t operand, unsigned accepted, struct list list)
+{
+    if (list.count == 1) {
+        emit_test(parser, operand, accepted, CONDITION_CONSTANT | list.first);
+        return;
+    }
+    emit(parser,
+         (struct condition_step){CONDITION_IN, (uint8_t)accepted, operand, list.first, list.count});
+    if (operand < CONDITION_DERIVED && list.count && accepted == ISO_ORDER_EQUAL)
+        add_equality(parser, operand, list.first, list.count);
+}
+
+/* Behind an array its elements' type. */
+static bool parse_array_type(struct parser *parser, struct list list)
+{
+    struct predicate_lexer at = parser->lexer;
+    struct predicate_call call;
+    struct iso_condition *condition = parser->condition;
+    if (!next_word(parser) || !parse_type(parser, &call) ||
+        !expect(parser, PREDICATE_LEFT, "[] behind an array's type") ||
+        !expect(parser, PREDICATE_RIGHT, "[] behind an array's type"))
+        return false;
+    for (uint32_t i = 0; i < list.count; i++) {
+        if (condition->literals[list.first + i].call.function)
+            return predicate_lexer_refuse(&at, "')': its constants have types of their own");
+        give(condition, &condition->literals[list.first + i], call);
+    }
+    return true;
+}
+
+/* ANY or ALL, (ARRAY[1, 2]) */
+static bool parse_any(struct parser *parser, const struct operand *left, unsigned accepted)
+{
+    bool all = predicate_word_is(&parser->lexer.word, "all");
+    uint32_t mark = parser->condition->path_count;
+    uint16_t operand = operand_of(parser, left, NULL);
+    struct list list;
+    if (!next_word(parser) || !expect(parser, PREDICATE_OPEN, "'(' and an array"))
+        return false;
+    if (!predicate_word_is(&parser->lexer.word, "array"))
+        return refuse(parser, "ARRAY[...]");
+    if (!next_word(parser) || !expect(parser, PREDICATE_LEFT, "'[' and the constants") ||
+        !parse_list(parser, left, PREDICATE_RIGHT, &list) ||
+        (is_at(parser, PREDICATE_CAST) && !parse_array_type(parser, list)) ||
+        !expect(parser, PREDICATE_CLOSE, "')' behind the array"))
+        return false;
+    emit_list(parser, operand, all ? ISO_ORDER_ANY & ~accepted : accepted, list);
+    emit_not(parser, all);
+    if (all)
+        parser->condition->path_count = mark;
+    return true;
+}
+
+static bool is_of_array(const struct predicate_word *word)
+{
+    return word->kind == PREDICATE_NAME &&
+           (predicate_word_is(word, "any") || predicate_word_is(word, "some") ||
+            predicate_word_is(word, "all"));
+}
+
 static bool parse_compare(struct parser *parser, const struct operand *left, unsigned accepted)
 {
     struct operand right;
-    if (!next_word(parser) || !parse_operand(parser, &right))
+    if (!next_word(parser))
+        return false;
+    if (is_of_array(&parser->lexer.word))
+        return parse_any(parser, left, accepted);
+    if (!parse_operand(parser, &right))
         return false;
     emit_compare(parser, left, accepted, &right);
     return true;
@@ -483,40 +648,16 @@ static bool parse_between(struct parser *parser, const struct operand *left, boo
     return true;
 }
 
-static bool parse_item(struct parser *parser, struct operand *item)
-{
-    struct predicate_lexer at = parser->lexer;
-    return parse_operand(parser, item) &&
-           (item->is_literal || predicate_lexer_refuse(&at, "a constant of the list"));
-}
-
 static bool parse_in(struct parser *parser, const struct operand *left, bool is_not)
 {
-    struct operand item;
     uint32_t mark = parser->condition->path_count;
-    uint16_t first = 0, count = 0, operand = 0;
+    struct list list;
     if (!next_word(parser) || !expect(parser, PREDICATE_OPEN, "'(' and the constants of the list"))
         return false;
-    operand = operand_of(parser, left, NULL);
-    while (!(is_at(parser, PREDICATE_CLOSE) && !count)) {
-        if (!parse_item(parser, &item))
-            return false;
-        uint16_t constant = add_constant(parser, &item.literal, column_of(left));
-        first = count++ ? first : constant;
-        if (!is_at(parser, PREDICATE_COMMA))
-            break;
-        if (!next_word(parser))
-            return false;
-    }
-    if (!expect(parser, PREDICATE_CLOSE, "',' or ')'"))
+    uint16_t operand = operand_of(parser, left, NULL);
+    if (!parse_list(parser, left, PREDICATE_CLOSE, &list))
         return false;
-    if (count == 1) {
-        emit_test(parser, operand, ISO_ORDER_EQUAL, CONDITION_CONSTANT | first);
-    } else {
-        emit(parser, (struct condition_step){CONDITION_IN, ISO_ORDER_EQUAL, operand, first, count});
-        if (operand < CONDITION_DERIVED && count)
-            add_equality(parser, operand, first, count);
-    }
+    emit_list(parser, operand, ISO_ORDER_EQUAL, list);
     emit_not(parser, is_not);
     if (is_not)
         parser->condition->path_count = mark;
@@ -552,8 +693,8 @@ static bool parse_like(struct parser *parser, const struct operand *left, bool i
     if (!parse_operand(parser, &pattern))
         return false;
     if (!pattern.is_literal || pattern.literal.kind != CONDITION_STRING ||
-        (pattern.literal.function &&
-         predicate_function_sort(pattern.literal.function) != PREDICATE_FOLDS))
+        (pattern.literal.call.function &&
+         predicate_function_sort(pattern.literal.call.function) != PREDICATE_FOLDS))
         return predicate_lexer_refuse(&at, "a pattern: 'text', 'prefix%', '%a_c%'");
     struct iso_json_text text = {parser->condition->names.bytes + pattern.literal.start,
                                  pattern.literal.length};

@@ -2,13 +2,15 @@
 #pragma once
 
 #include "predicate/condition.h"
+#include "predicate/function.h"
 
 /* Most push one truth; AND and OR take two and push one, those behind them take one and push
  * one. */
 enum condition_code {
     CONDITION_COMPARE, /* operands `left` and `right`: the order is one of `set`; `count`: 1 + its
                           number among those that stand several times, or 0 */
-    CONDITION_IN,      /* operand `left`: one of `count` constants from `right` on */
+    CONDITION_IN,      /* operand `left`: of one of `count` constants from `right` on the order is
+                          one of `set` */
     CONDITION_IS_NULL, /* operand `left` */
     CONDITION_BEGINS,  /* operand `left`, with constant `right` */
     CONDITION_LIKE,    /* operand `left` has the form of constant `right` */
@@ -42,7 +44,7 @@ enum condition_literal_kind {
 
 /* What a function makes of an operand that stands before it in its list. */
 struct condition_derived {
-    uint8_t function; /* predicate/function.h */
+    struct predicate_call call;
     uint16_t operand;
     struct iso_scalar_type type; /* once it is bound */
 };
@@ -51,8 +53,8 @@ enum { CONDITION_NO_COLUMN = 0xffff };
 
 struct condition_literal {
     uint8_t kind;
-    uint8_t function; /* that it is given to, or PREDICATE_NO_FUNCTION */
-    uint16_t column;  /* or derived, with which it is compared; or CONDITION_NO_COLUMN */
+    uint16_t column;            /* or derived, with which it is compared; or CONDITION_NO_COLUMN */
+    struct predicate_call call; /* that it is given to; its function may be none */
     uint32_t location;
     uint32_t start, length; /* of its text, in the condition's names */
 };

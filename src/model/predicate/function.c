@@ -8,13 +8,14 @@
 
 #include "predicate/digits.h"
 
-enum { MICROS = 6 };
+enum { MICROS = 6, MOST_DIGITS = 1000, MOST_LETTERS = 10485760 };
 
 /* `detail`: of integers and doubles their bytes. */
 static const struct {
     const char *name;
     bool is_type;
     struct iso_value_type type;
+    uint32_t precision; /* the most; 0: it takes none */
 } functions[] = {
     [PREDICATE_LOWER] = {"lower", false, {.kind = ISO_VALUE_TEXT}},
     {"upper", false, {.kind = ISO_VALUE_TEXT}},
@@ -25,21 +26,26 @@ static const struct {
     {"int4", true, {.kind = ISO_VALUE_INTEGER, .detail = 4}},
     {"bigint", true, {.kind = ISO_VALUE_INTEGER, .detail = 8}},
     {"int8", true, {.kind = ISO_VALUE_INTEGER, .detail = 8}},
-    {"numeric", true, {.kind = ISO_VALUE_NUMERIC}},
-    {"decimal", true, {.kind = ISO_VALUE_NUMERIC}},
+    {"numeric", true, {.kind = ISO_VALUE_NUMERIC}, MOST_DIGITS},
+    {"decimal", true, {.kind = ISO_VALUE_NUMERIC}, MOST_DIGITS},
     {"real", true, {.kind = ISO_VALUE_DOUBLE, .detail = 4}},
     {"float4", true, {.kind = ISO_VALUE_DOUBLE, .detail = 4}},
     {"double", true, {.kind = ISO_VALUE_DOUBLE}},
+    {"double precision", true, {.kind = ISO_VALUE_DOUBLE}},
     {"float8", true, {.kind = ISO_VALUE_DOUBLE}},
     {"boolean", true, {.kind = ISO_VALUE_BOOLEAN}},
     {"bool", true, {.kind = ISO_VALUE_BOOLEAN}},
     {"text", true, {.kind = ISO_VALUE_TEXT}},
-    {"varchar", true, {.kind = ISO_VALUE_TEXT}},
+    {"varchar", true, {.kind = ISO_VALUE_TEXT}, MOST_LETTERS},
+    {"character varying", true, {.kind = ISO_VALUE_TEXT}, MOST_LETTERS},
     {"uuid", true, {.kind = ISO_VALUE_UUID}},
     {"date", true, {.kind = ISO_VALUE_DATE}},
     {"time", true, {.kind = ISO_VALUE_TIME, .detail = MICROS}},
+    {"time without time zone", true, {.kind = ISO_VALUE_TIME, .detail = MICROS}},
     {"timestamp", true, {.kind = ISO_VALUE_TIMESTAMP, .detail = MICROS}},
+    {"timestamp without time zone", true, {.kind = ISO_VALUE_TIMESTAMP, .detail = MICROS}},
     {"timestamptz", true, {.kind = ISO_VALUE_INSTANT}},
+    {"timestamp with time zone", true, {.kind = ISO_VALUE_INSTANT}},
 };
 
 uint8_t predicate_function_named(struct iso_json_text name, bool is_type)
@@ -51,11 +57,24 @@ uint8_t predicate_function_named(struct iso_json_text name, bool is_type)
     return PREDICATE_NO_FUNCTION;
 }
 
+bool predicate_call_fits(struct predicate_call call)
+{
+    bool takes_scale = functions[call.function].type.kind == ISO_VALUE_NUMERIC;
+    return call.precision <= functions[call.function].precision &&
+           (uint32_t)call.scale <= (takes_scale ? call.precision : 0);
+}
+
 enum predicate_function_sort predicate_function_sort(uint8_t function)
 {
     return !functions[function].is_type                      ? PREDICATE_FOLDS
            : functions[function].type.kind == ISO_VALUE_TEXT ? PREDICATE_IS_TEXT
                                                              : PREDICATE_CASTS;
+}
+
+bool predicate_function_is_number(uint8_t function)
+{
+    return functions[function].type.kind == ISO_VALUE_INTEGER ||
+           functions[function].type.kind == ISO_VALUE_NUMERIC;
 }
 
 struct iso_scalar_type predicate_function_type(uint8_t function, struct iso_scalar_type type)
@@ -143,7 +162,7 @@ static struct iso_scalar to_numeric(const struct iso_scalar *value, struct iso_t
     char digits[40];
     if (value->kind != ISO_SCALAR_DOUBLE || !isfinite(value->real))
         return *value;
-    int length = snprintf(digits, sizeof digits, "%.15g", value->real);
+    int length = snprintf(digits, sizeof digits, "%.*g", value->is_single ? 6 : 15, value->real);
     struct iso_scalar number =
         iso_scalar_spell(numeric, (struct iso_json_text){digits, (size_t)length}, room);
     if (number.kind == ISO_SCALAR_DECIMAL && !room->used) /* refers to `digits` */
@@ -153,7 +172,8 @@ static struct iso_scalar to_numeric(const struct iso_scalar *value, struct iso_t
 
 static struct iso_scalar to_double(const struct iso_scalar *value, bool is_single)
 {
-    struct iso_scalar real = {.kind = ISO_SCALAR_DOUBLE, .real = iso_scalar_real(value)};
+    struct iso_scalar real = {
+        .kind = ISO_SCALAR_DOUBLE, .is_single = is_single, .real = iso_scalar_real(value)};
     if (is_single && value->kind == ISO_SCALAR_INTEGER)
         real.real = (double)(float)value->number;
     else if (is_single)
@@ -239,12 +259,18 @@ static struct iso_scalar cast(struct iso_value_type type, const struct iso_scala
     return is_of(value, kept, type.kind) ? *value : opaque(ISO_PREDICATE_TYPE);
 }
 
-struct iso_scalar predicate_apply(uint8_t function, const struct iso_scalar *value,
+struct iso_scalar predicate_apply(struct predicate_call call, const struct iso_scalar *value,
                                   struct iso_text *room)
 {
+    uint8_t function = call.function;
     assert(function && function < sizeof functions / sizeof *functions && !room->used);
     if (value->kind <= ISO_SCALAR_OPAQUE)
         return *value;
-    return functions[function].is_type ? cast(functions[function].type, value, room)
-                                       : fold(value, function != PREDICATE_LOWER, room);
+    if (!functions[function].is_type)
+        return fold(value, function != PREDICATE_LOWER, room);
+    struct iso_scalar made = cast(functions[function].type, value, room);
+    return !call.precision ? made
+           : functions[function].type.kind == ISO_VALUE_TEXT
+               ? predicate_limit_text(call, made)
+               : predicate_limit_number(call, made, room);
 }

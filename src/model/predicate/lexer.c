@@ -35,7 +35,6 @@ static const struct {
     {"$", "write the parameter's value"},
     {":", "write the parameter's value"},
     {";", "one condition, without a semicolon"},
-    {"[", "quote names as \"name\""},
 };
 
 static bool is_space(char byte)
@@ -207,13 +206,12 @@ static bool take_sign(struct predicate_lexer *lexer)
     static const struct {
         const char *sign;
         enum predicate_word_kind kind;
-    } signs[] = {{"<>", PREDICATE_UNEQUAL},    {"!=", PREDICATE_UNEQUAL},
-                 {"<=", PREDICATE_LESS_EQUAL}, {">=", PREDICATE_GREATER_EQUAL},
-                 {"=", PREDICATE_EQUAL},       {"<", PREDICATE_LESS},
-                 {">", PREDICATE_GREATER},     {"(", PREDICATE_OPEN},
-                 {")", PREDICATE_CLOSE},       {",", PREDICATE_COMMA},
-                 {"+", PREDICATE_PLUS},        {"-", PREDICATE_MINUS},
-                 {"*", PREDICATE_STAR}};
+    } signs[] = {
+        {"<>", PREDICATE_UNEQUAL},       {"!=", PREDICATE_UNEQUAL}, {"<=", PREDICATE_LESS_EQUAL},
+        {">=", PREDICATE_GREATER_EQUAL}, {"=", PREDICATE_EQUAL},    {"<", PREDICATE_LESS},
+        {">", PREDICATE_GREATER},        {"(", PREDICATE_OPEN},     {")", PREDICATE_CLOSE},
+        {",", PREDICATE_COMMA},          {"+", PREDICATE_PLUS},     {"-", PREDICATE_MINUS},
+        {"*", PREDICATE_STAR},           {"[", PREDICATE_LEFT},     {"]", PREDICATE_RIGHT}};
     size_t left = (size_t)(lexer->end - lexer->at);
     for (size_t i = 0; i < sizeof refused / sizeof *refused; i++) {
         size_t length = strlen(refused[i].sign);

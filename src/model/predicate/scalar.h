@@ -78,6 +78,7 @@ struct iso_scalar {
     uint8_t text_order;   /* enum iso_text_order */
     bool is_negative : 1; /* of ISO_SCALAR_DECIMAL */
     bool is_signed : 1;   /* of texts: as their type has it */
+    bool is_single : 1;   /* of ISO_SCALAR_DOUBLE: of single precision */
     uint32_t length;      /* of `text` */
     union {
         int64_t number; /* of ISO_SCALAR_BOOLEAN: 0 or 1 */

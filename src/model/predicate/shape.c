@@ -14,11 +14,16 @@ static bool is_sign(enum predicate_word_kind kind)
     return kind == PREDICATE_PLUS || kind == PREDICATE_MINUS;
 }
 
+static bool is_closing(enum predicate_word_kind kind)
+{
+    return kind == PREDICATE_CLOSE || kind == PREDICATE_RIGHT || kind == PREDICATE_COMMA;
+}
+
 /* As one writes it: no blank within brackets and before a comma. */
 static void put_word(struct iso_text *shape, const struct predicate_word *word, size_t first)
 {
-    bool is_tight = shape->used == first || shape->bytes[shape->used - 1] == '(' ||
-                    word->kind == PREDICATE_CLOSE || word->kind == PREDICATE_COMMA;
+    bool is_tight = shape->used == first || strchr("([", shape->bytes[shape->used - 1]) ||
+                    is_closing(word->kind) || word->kind == PREDICATE_LEFT;
     iso_text_put(shape, is_tight ? "" : " ");
     if (is_constant(word->kind))
         iso_text_put(shape, "?");

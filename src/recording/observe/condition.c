@@ -194,18 +194,20 @@ static bool put_operand(const struct asking *asking, struct iso_text *text,
 static bool put_cast(const struct asking *asking, struct iso_text *text,
                      const PgQuery__TypeCast *cast, struct catalog_column *as, int depth)
 {
-    uint32_t type = reading_type_named(cast->type_name);
+    char limits[READING_LIMITS];
+    uint32_t type = reading_type_limited(asking->input, cast->type_name, limits);
     size_t start = text->used;
     if (!type || !put_operand(asking, text, cast->arg, as, depth))
         return false;
     enum sort from = sort_of(as->type), to = sort_of(type);
     bool cuts = as->type == PG_TIMESTAMP && type == PG_TIME;
-    if (type == as->type || (from == SORT_TEXT && to == SORT_TEXT))
+    bool is_text = from == SORT_TEXT && to == SORT_TEXT;
+    if (!*limits && (type == as->type || is_text))
         return true;
-    if (!cuts && (from != to || (from != SORT_NUMBER && from != SORT_DAY)))
+    if (!cuts && !is_text && (from != to || (from != SORT_NUMBER && from != SORT_DAY)))
         return false;
     as->type = type;
-    iso_text_format(text, "::%s", sorts[sort_at(type)].name);
+    iso_text_format(text, "::%s%s", sorts[sort_at(type)].name, limits);
     return text->used > start;
 }
 
@@ -293,13 +295,14 @@ static bool keeps_all(const struct asking *asking, const PgQuery__Node *array, u
     return true;
 }
 
-/* column = ANY (ARRAY[...]), also with a type behind it, and then also empty. From `start` on the
- * column stands. */
+/* column = ANY (ARRAY[...]), or <> ALL, also with a type behind it, and then also empty. From
+ * `start` on the column stands. */
 static bool put_any(const struct asking *asking, struct iso_text *text, const PgQuery__AExpr *test,
                     const char *name, const struct catalog_column *column, size_t start)
 {
     const PgQuery__Node *list = test->rexpr;
-    iso_text_put(text, " IN");
+    bool all = test->kind == PG_QUERY__A__EXPR__KIND__AEXPR_OP_ALL;
+    iso_text_put(text, all ? " NOT IN" : " IN");
     if (list && list->node_case == PG_QUERY__NODE__NODE_TYPE_CAST) {
         uint32_t type = reading_array_named(list->type_cast->type_name);
         if (!type || !reading_is_one_kind(type, column->type))
@@ -308,11 +311,12 @@ static bool put_any(const struct asking *asking, struct iso_text *text, const Pg
         if (list->node_case == PG_QUERY__NODE__NODE_A_ARRAY_EXPR && !keeps_all(asking, list, type))
             return false;
     }
-    if (strcmp(name, "=") || !list || list->node_case != PG_QUERY__NODE__NODE_A_ARRAY_EXPR)
+    if (strcmp(name, all ? "<>" : "=") || !list ||
+        list->node_case != PG_QUERY__NODE__NODE_A_ARRAY_EXPR)
         return false;
     if (!list->a_array_expr->n_elements) { /* no value is in it, nor NULL */
         text->used = start;
-        iso_text_put(text, "FALSE");
+        iso_text_put(text, all ? "TRUE" : "FALSE");
         return true;
     }
     return put_list(asking, text, list->a_array_expr->elements, list->a_array_expr->n_elements,
@@ -399,6 +403,7 @@ static bool put_test(const struct asking *asking, struct iso_text *text, const P
     case PG_QUERY__A__EXPR__KIND__AEXPR_IN:
         return put_in(asking, text, test, name, &column);
     case PG_QUERY__A__EXPR__KIND__AEXPR_OP_ANY:
+    case PG_QUERY__A__EXPR__KIND__AEXPR_OP_ALL:
         return put_any(asking, text, test, name, &column, start);
     case PG_QUERY__A__EXPR__KIND__AEXPR_DISTINCT:
     case PG_QUERY__A__EXPR__KIND__AEXPR_NOT_DISTINCT:

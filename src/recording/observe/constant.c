@@ -1,6 +1,7 @@
 #include "observe/reading_private.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 
 const char *reading_text_of(const struct value *value)
 {
@@ -63,8 +64,8 @@ static struct value constant_value(const PgQuery__AConst *constant)
     return value;
 }
 
-/* Of a type, or of an array of it. */
-static uint32_t find_type(const PgQuery__TypeName *type, size_t bounds)
+/* Of a type, or of an array of it, without brackets behind it, or with as many numbers in them. */
+static uint32_t find_type(const PgQuery__TypeName *type, size_t bounds, size_t limits)
 {
     static const struct {
         const char *name;
@@ -74,7 +75,7 @@ static uint32_t find_type(const PgQuery__TypeName *type, size_t bounds)
                  {"date", PG_DATE}, {"timestamp", PG_TIMESTAMP}, {"timestamptz", PG_TIMESTAMPTZ},
                  {"time", PG_TIME}, {"float8", PG_FLOAT8},       {"numeric", PG_NUMERIC},
                  {"bool", PG_BOOL}};
-    if (!type || type->n_typmods || type->n_array_bounds != bounds || !type->n_names ||
+    if (!type || type->n_typmods != limits || type->n_array_bounds != bounds || !type->n_names ||
         type->names[type->n_names - 1]->node_case != PG_QUERY__NODE__NODE_STRING)
         return 0;
     const char *name = type->names[type->n_names - 1]->string->sval;
@@ -86,12 +87,12 @@ static uint32_t find_type(const PgQuery__TypeName *type, size_t bounds)
 
 uint32_t reading_type_named(const PgQuery__TypeName *type)
 {
-    return find_type(type, 0);
+    return find_type(type, 0, 0);
 }
 
 uint32_t reading_array_named(const PgQuery__TypeName *type)
 {
-    return find_type(type, 1);
+    return find_type(type, 1, 0);
 }
 
 bool reading_is_one_kind(uint32_t one, uint32_t other)
@@ -140,4 +141,24 @@ struct value reading_value_of(const struct statement_input *input, const PgQuery
         }
     }
     return value;
+}
+
+uint32_t reading_type_limited(const struct statement_input *input, const PgQuery__TypeName *type,
+                              char limits[READING_LIMITS])
+{
+    int numbers[2] = {0, 0};
+    size_t count = type ? type->n_typmods : 0;
+    for (size_t i = 0; i < count && i < 2; i++) {
+        struct value value = reading_value_of(input, type->typmods[i]);
+        numbers[i] = value.kind == VALUE_NUMBER ? atoi(reading_text_of(&value)) : -1;
+    }
+    uint32_t found = find_type(type, 0, count);
+    bool fits = numbers[0] > 0 && numbers[1] >= 0 && numbers[1] <= numbers[0] &&
+                (found == PG_NUMERIC ? numbers[0] <= 1000 : found == PG_VARCHAR && count == 1);
+    *limits = 0;
+    if (count)
+        snprintf(limits, READING_LIMITS, "(%d,%d)", numbers[0], numbers[1]);
+    if (count == 1)
+        strcpy(strchr(limits, ','), ")");
+    return !count || fits ? found : 0;
 }

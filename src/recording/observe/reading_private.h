@@ -45,6 +45,10 @@ bool reading_keeps(const struct value *value, uint32_t type); /* as it is, if it
 /* 0: no type that is looked at; of an array that of its elements */
 uint32_t reading_type_named(const PgQuery__TypeName *type);
 uint32_t reading_array_named(const PgQuery__TypeName *type);
+/* Also one that stands before brackets that the reader of a condition takes: `(5,2)`, or "". */
+enum { READING_LIMITS = 32 };
+uint32_t reading_type_limited(const struct statement_input *input, const PgQuery__TypeName *type,
+                              char limits[READING_LIMITS]);
 bool reading_is_one_kind(uint32_t one, uint32_t other); /* types */
 
 /* condition.c */

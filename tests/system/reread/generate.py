@@ -82,7 +82,7 @@ ARRAYS = {"i": ["int", "int8", "numeric"], "n": ["numeric", "int"], "t": ["text"
 CASTS = {  # of a column of that kind
     "n": ["%s::int = 2", "%s::bigint > 2", "%s::float8 = 1.5", "CAST(%s AS numeric) = 3",
           "%s::numeric(4, 1) = 1.5", "%s::float8::int = 4", "%s::float8 < '7.5'", "%s::real = 1.5",
-          "%s::int BETWEEN 2 AND 5"],
+          "%s::int BETWEEN 2 AND 5", "%s::numeric(3) = 2", "%s::float8::numeric(5,0) > 1"],
     "d": ["%s < timestamp '2024-01-02 10:00'", "%s::timestamp = '2024-01-02'",
           "%s IN (timestamp '2024-01-02 00:00', date '2024-01-01')", "%s::timestamptz = '2024-01-02'",
           "%s::text = '2024-01-02'", "%s IN ('2024-01-02 10:00', timestamp '2024-01-02 10:00')"],
@@ -247,7 +247,7 @@ class Statements:
                               "num_nulls(%s) = 0", "random() < 2 AND %s > 0"]) % c.ref
         if c.kind in "tvc":
             return self.pick(["lower(%s) = 'x'", "%s || '' = 'x'", "%s COLLATE \"C\" > 'x'",
-                              "%s ^@ 'x'", "length(%s) = 1", "%s::char(1) = 'x'",
+                              "%s ^@ 'x'", "length(%s) = 1", "%s::char(1) = 'x'", "%s::varchar(1) = 'x'",
                               "%s::bytea = 'x'", "upper(%s) LIKE 'X%%'", "(%s) = ('x')",
                               "%s = 'x'::char(3)", "%s > 'X' COLLATE \"en-x-icu\"",
                               "%s < 'c' COLLATE \"C\"", "upper(%s) = upper('x')",

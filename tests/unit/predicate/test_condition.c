@@ -312,6 +312,33 @@ static void functions(void **state)
         {"untyped::int = 10", "T"},
         {"amount::numeric > 1", "TF type"}, /* a number of which type? */
         {"id::text = '7'", "TF type"},
+        {"ratio::real::numeric = 0.1", "T"}, /* of its six digits */
+        {"price::numeric(3) = 2", "T"},
+        {"price::numeric(3,1) = 1.5", "T"},
+        {"CAST(-9.95 AS decimal(3,1)) = -10", "T"},
+        {"-9.95::numeric(2,1) = 1", "TF type"}, /* 10.0: the query failed */
+        {"0.05::numeric(1,1) = 0.1", "T"},
+        {"0.95::numeric(1,1) = 1", "TF type"},
+        {"-0.04::numeric(1,1) = 0", "T"},
+        {"ratio::numeric(2,2) = .10", "T"},
+        {"nan::numeric(2,2) = 1", "F"},
+        {"price::numeric(3) = '1.9'", "F"}, /* only what is cast is rounded */
+        {"id::numeric(1,1) = 1", "TF type"},
+        {"name::varchar(2) = 'an'", "T"},
+        {"name::character varying(2) = 'ann'", "F"},
+        {"name LIKE 'an%' AND 'ann'::varchar(2) = 'an'", "T"},
+        {"nothing::numeric(2) = 1", "N"},
+        {"id = ANY (ARRAY[1, 7])", "T"},
+        {"id = some (array[7])", "T"},
+        {"id <> ALL (ARRAY[1, 7]::int[])", "F"},
+        {"id <> ALL (ARRAY[7])", "F"},
+        {"id > ANY (ARRAY[9, 6.5::numeric])", "T"},
+        {"id > ALL (ARRAY[9, 6, NULL])", "F"},
+        {"id > ALL (ARRAY[6, NULL])", "N"},
+        {"id = ANY (ARRAY[]::int[])", "F"},
+        {"nothing = ALL (ARRAY[]::int[])", "T"},
+        {"id = ANY (ARRAY['7', 'x']::int[])", "T"},
+        {"timestamp with time zone '2024-02-29 12:34:56+00' < moment", "T"},
         {"id IN ()", "F"},
         {"id NOT IN ()", "T"},
         {"nothing IN ()", "F"},
@@ -498,7 +525,23 @@ static void refusals(void **state)
          "byte 7: found '(', expected an operator: of functions only lower, upper and CAST are taken"},
         {"lower(name = 'a'", "byte 12: found '=', expected ')' behind what is changed"},
         {"CAST(id) = 7", "byte 8: found ')', expected AS and a type"},
-        {"CAST(id AS numeric(5)) = 7", "byte 19: found '(', expected a type without brackets"},
+        {"id::int(5) = 7", "byte 8: found '(', expected numeric(1000,1000), varchar(10485760) at "
+                           "most, or a type without brackets"},
+        {"id::numeric(0) = 7", "byte 12: found '(', expected numeric(1000,1000), varchar(10485760) "
+                               "at most, or a type without brackets"},
+        {"id::numeric(3,4) = 7", "byte 12: found '(', expected numeric(1000,1000), "
+                                 "varchar(10485760) at most, or a type without brackets"},
+        {"id::numeric(x) = 7", "byte 13: found 'x', expected a number of digits or letters that "
+                               "the type may have"},
+        {"id::numeric(5 = 7", "byte 15: found '=', expected ')' behind a type"},
+        {"id::7", "byte 5: found '7', expected int, bigint, numeric, double precision, boolean, "
+                  "text, date, timestamp, timestamptz, time or uuid"},
+        {"timestamp with time zone = 7", "byte 26: found '=', expected a text behind its type"},
+        {"id = ANY (1)", "byte 11: found '1', expected ARRAY[...]"},
+        {"id = ANY (ARRAY[1)", "byte 18: found ')', expected ',' or ']'"},
+        {"id = ANY (ARRAY[1]::int)", "byte 24: found ')', expected [] behind an array's type"},
+        {"id = ANY (ARRAY['1'::int]::int[])",
+         "byte 26: found '::', expected ')': its constants have types of their own"},
         {"id::money = 7", "byte 5: found 'money', expected int, bigint, numeric, double precision, "
                           "boolean, text, date, timestamp, timestamptz, time or uuid"},
         {"id + 1 = 7", "byte 4: found '+', expected an operator"},
@@ -540,7 +583,7 @@ static void refusals(void **state)
         {"id <=> 7", "byte 4: found '<=>': write a = b OR (a IS NULL AND b IS NULL)"},
         {"id = 7;", "byte 7: found ';': one condition, without a semicolon"},
         {"id = 7 && open", "byte 8: found '&&': write AND"},
-        {"[id] = 7", "byte 1: found '[': quote names as \"name\""},
+        {"[id] = 7", "byte 1: found '[', expected a column or a constant"},
         {"id = \x1b", "byte 6: found '\\u001b', expected a column, a constant or an operator"},
         {"id = '\xff'", "byte 7: expected UTF-8 without zero bytes"},
         {"NOT", "byte 4: found the end, expected a column or a constant"},
