@@ -47,6 +47,8 @@ static void fold_rows(struct lowering *lowering, const struct scope *scope,
     folded->values = iso_allocate(iso_list_bytes(combos->count + 1, sizeof(uint32_t)));
     folded->fails = NONE;
     folded->interval = (struct interval){1, 0};
+    if (argument && !combos->count)
+        lower_read_of_nothing(lowering, &inner, argument);
     for (uint32_t i = 0; i < combos->count && !failed(lowering); i++) {
         lower_choose_rows(scope->from, combos, i);
         uint32_t match = combos->matches[i], at = NONE;

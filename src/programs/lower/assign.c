@@ -70,6 +70,8 @@ void lower_assign_all(struct lowering *lowering, const struct target *target, st
     assert(count <= MOST_COLUMNS && target->count <= MOST_COLUMNS);
     for (uint32_t i = 0; i < target->count && i < count && target->count > 1; i++)
         values[i] = lower_keep_value(lowering, values[i]);
+    for (uint32_t i = target->count; i < count; i++)
+        lower_abort_if(lowering, values[i].fails);
     for (uint32_t i = 0; i < target->count; i++)
         lower_assign(lowering, target->variables[i], i < count ? values[i] : lower_null(lowering),
                      target->location);

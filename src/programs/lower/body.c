@@ -436,6 +436,29 @@ static void read_round(struct body_reader *reader, uint32_t variable, int64_t nu
     read_statements(reader, WORDS("end"));
 }
 
+static void find_some(struct lowering *lowering, const char *text, int64_t found)
+{
+    lowering->at.continued = false;
+    lower_begin_script(lowering);
+    lower_put_number(lowering, lowering->body.found, text);
+    lower_assign(lowering, lowering->body.found, lower_constant(lowering, TYPE_BOOLEAN, found), 0);
+}
+
+/* FOUND behind a FOR: whether it had a round. */
+static void find_rounds(struct body_reader *reader, uint32_t some)
+{
+    struct lowering *lowering = reader->lowering;
+    struct branch branch;
+    if (failed(lowering) || reader->dead)
+        return;
+    open_branch(reader, &branch);
+    find_some(lowering, "true", 1);
+    struct iso_prove_block first = turn_branch(reader, &branch);
+    find_some(lowering, "false", 0);
+    lowering->at.tag = NONE;
+    close_branch(reader, &branch, &first, some, false);
+}
+
 static void read_rounds(struct body_reader *reader, uint32_t variable, struct value from,
                         struct value to, bool reverse)
 {
@@ -443,12 +466,15 @@ static void read_rounds(struct body_reader *reader, uint32_t variable, struct va
     uint32_t first = reader->at, zero = lower_number(lowering, 0);
     int64_t least = reverse ? to.low : from.low, most = reverse ? from.high : to.high;
     struct value lower_end = reverse ? to : from, upper_end = reverse ? from : to;
+    struct value some = lower_compare(lowering, ISO_PROVE_LESS_EQUAL, lower_end, upper_end, 0);
     if (least > most) { /* no round: its statements are read all the same, and not kept */
         struct branch branch;
         open_branch(reader, &branch);
         read_round(reader, variable, least, first);
         struct iso_prove_block body = turn_branch(reader, &branch);
+        lowering->at.tag = NONE;
         close_branch(reader, &branch, &body, NONE, false);
+        find_rounds(reader, some.at);
         return;
     }
     if ((uint64_t)most - (uint64_t)least >= lowering->limits.unroll) {
@@ -473,8 +499,11 @@ static void read_rounds(struct body_reader *reader, uint32_t variable, struct va
         open_branch(reader, &branch);
         read_round(reader, variable, number, first);
         struct iso_prove_block body = turn_branch(reader, &branch);
+        lowering->at.tag = NONE;
         close_branch(reader, &branch, &body, inside == NONE ? zero : inside, false);
     }
+    lowering->at.span = span;
+    find_rounds(reader, some.at);
 }
 
 static void read_for(struct body_reader *reader)
@@ -545,6 +574,22 @@ static void read_return(struct body_reader *reader)
     reader->dead = true;
 }
 
+/* The values of a RAISE that only says something: what fails in them, fails. */
+static void read_said(struct body_reader *reader, uint32_t end)
+{
+    const char *const *const ends = WORDS(",", "using", ";");
+    bool named = false;
+    for (reader->at = find_word(reader, reader->at, ends);
+         reader->at < end && !failed(reader->lowering);) {
+        named = named || is(reader, "using");
+        reader->at += named ? 3 : 1; /* USING or a comma; a name, and = */
+        struct value value = take_expression(reader, ends);
+        if (!failed(reader->lowering))
+            lower_abort_if(reader->lowering, value.fails);
+        lower_put_condition(reader->lowering, reader->first, reader->last, "said");
+    }
+}
+
 static void read_raise(struct body_reader *reader)
 {
     static const char *const quiet[] = {"debug", "log", "info", "notice", "warning", NULL};
@@ -557,6 +602,8 @@ static void read_raise(struct body_reader *reader)
         only_said = only_said || is(reader, quiet[i]);
     if (is(reader, ";"))
         refuse_statement(reader, "RAISE without a message");
+    if (only_said)
+        read_said(reader, end);
     reader->at = end;
     if (only_said || failed(lowering))
         return;

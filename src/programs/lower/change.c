@@ -49,7 +49,8 @@ static void hoist(struct lowering *lowering, const PgQuery__Node *node, const st
 }
 
 /* SET a = a: the row is written, and its keys are what they were. */
-static bool stays(const struct change *change, const PgQuery__ResTarget *target)
+static bool stays(const struct lowering *lowering, const struct change *change,
+                  const PgQuery__ResTarget *target)
 {
     if (target->n_indirection || target->val->node_case != PG_QUERY__NODE__NODE_COLUMN_REF)
         return false;
@@ -60,6 +61,8 @@ static bool stays(const struct change *change, const PgQuery__ResTarget *target)
         strcmp(last->string->sval, target->name) || reference->n_fields > 2 ||
         lower_find_column(change->table, target->name) == NONE)
         return false;
+    if (reference->n_fields == 1 && lower_find_variable(lowering, target->name) != NONE)
+        return false; /* refused, where it is read */
     return reference->n_fields == 1 || (first->node_case == PG_QUERY__NODE__NODE_STRING &&
                                         !strcmp(first->string->sval, change->alias));
 }
@@ -76,7 +79,7 @@ static void new_values(struct lowering *lowering, const struct change *change,
     for (size_t i = 0; i < change->set_count && !failed(lowering); i++) {
         const PgQuery__ResTarget *target = change->sets[i]->res_target;
         uint32_t column = lower_find_column(change->table, target->name);
-        if (stays(change, target))
+        if (stays(lowering, change, target))
             continue;
         size_t location = location_of(lowering, target->location);
         if (column == NONE || target->n_indirection ||
@@ -231,6 +234,8 @@ static void change_rows(struct lowering *lowering, const struct change *change, 
         lower_find_combos(lowering, NULL, from, &combos);
     else
         return;
+    for (size_t i = 0; i < change->set_count && !combos.count; i++)
+        lower_read_of_nothing(lowering, &scope, change->sets[i]->res_target->val);
     lower_abort_if(lowering, combos.fails);
     uint32_t *candidates = iso_allocate(iso_list_bytes(combos.count + 1, sizeof(uint32_t)));
     for (uint32_t i = 0; i < combos.count; i++)
@@ -278,7 +283,7 @@ void lower_change(struct lowering *lowering, struct change *change,
         change->table->deletes = true;
     for (size_t i = 0; i < change->set_count; i++) {
         uint32_t column = lower_find_column(change->table, change->sets[i]->res_target->name);
-        if (column != NONE && !stays(change, change->sets[i]->res_target))
+        if (column != NONE && !stays(lowering, change, change->sets[i]->res_target))
             change->table->columns[column].changes = true;
     }
     ISO_APPEND(from.entries, (struct entry){change->alias, change->table, NONE, NULL});
@@ -290,7 +295,7 @@ void lower_change(struct lowering *lowering, struct change *change,
             for (uint32_t k = 0; k < change->table->uniques.list[i].count; k++)
                 if (!strcmp(change->table->columns[change->table->uniques.list[i].columns[k]].name,
                             change->sets[j]->res_target->name) &&
-                    !stays(change, change->sets[j]->res_target))
+                    !stays(lowering, change, change->sets[j]->res_target))
                     lower_refuse_form(lowering,
                                       location_of(lowering, change->sets[j]->res_target->location),
                                       "UPDATE of a unique column of several rows");

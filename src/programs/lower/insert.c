@@ -28,8 +28,13 @@ static uint32_t claim_keys(struct lowering *lowering, struct table *table,
         for (uint32_t i = 0; i < table->uniques.count && !failed(lowering); i++) {
             const struct unique *unique = &table->uniques.list[i];
             bool quiet = conflict && arbiters[i];
-            if (unique->generated || unique->table == NONE || quiet != (pass == 0))
+            if (unique->generated || quiet != (pass == 0))
                 continue;
+            if (unique->table == NONE) { /* an early round: both ways are followed */
+                if (quiet)
+                    inserted = lower_and(lowering, inserted, lower_unknown(lowering));
+                continue;
+            }
             struct guard guard;
             uint32_t null,
                 cell = lower_keep(lowering, lower_cell_of_key(lowering, unique, values, &null));
@@ -77,6 +82,9 @@ static bool find_arbiters(struct lowering *lowering, const struct table *table,
                                   !strcmp(element->index_elem->name,
                                           table->columns[unique->columns[k]].name));
             arbiters[i] = named;
+            if (named && lower_find_variable(lowering, element->index_elem->name) != NONE)
+                lower_refuse_both(lowering, location_of(lowering, infer->location),
+                                  element->index_elem->name);
         }
         quiet += arbiters[i] && !unique->generated;
     }

@@ -298,6 +298,7 @@ void lower_find_named(struct named *named, const struct from *from, const char *
                       const char *name);
 /* The parts of a name; false: it has another form. */
 bool lower_names_of(const PgQuery__ColumnRef *reference, const char **alias, const char **name);
+void lower_refuse_both(struct lowering *lowering, size_t location, const char *name);
 struct value lower_reference(struct lowering *lowering, const struct scope *scope,
                              const PgQuery__ColumnRef *reference);
 struct table *lower_find_table(struct lowering *lowering, const PgQuery__RangeVar *range);
@@ -350,6 +351,9 @@ void lower_close_from(struct from *from);
 void lower_find_combos(struct lowering *lowering, const struct scope *outer, struct from *from,
                        struct combos *combos);
 void lower_release_combos(struct combos *combos);
+/* An expression of a query without rows: for what is refused in it. */
+void lower_read_of_nothing(struct lowering *lowering, const struct scope *scope,
+                           const PgQuery__Node *node);
 void lower_choose_rows(struct from *from, const struct combos *combos, uint32_t combo);
 /* Refuses what is not in the subset; true: nothing was. */
 bool lower_is_plain_select(struct lowering *lowering, const PgQuery__SelectStmt *select);
@@ -385,6 +389,8 @@ uint32_t lower_add_step(struct lowering *lowering, enum iso_prove_step_kind kind
 void lower_let(struct lowering *lowering, uint32_t local, uint32_t value);
 /* A local of its own that has the value: it is computed here and now. Constants stay. */
 uint32_t lower_keep(struct lowering *lowering, uint32_t value);
+/* A condition that may be true or false: in rounds that do not count yet. */
+uint32_t lower_unknown(struct lowering *lowering);
 void lower_abort_if(struct lowering *lowering, uint32_t condition);
 /* Steps between the two run when a condition holds; of one that always does they stand where they
  * are. */

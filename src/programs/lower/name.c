@@ -6,6 +6,12 @@
 
 #include "lower/lower_private.h"
 
+void lower_refuse_both(struct lowering *lowering, size_t location, const char *name)
+{
+    lower_refuse(lowering, location,
+                 "\"%s\" is a column and a variable: PostgreSQL refuses that, too (42702)", name);
+}
+
 struct table *lower_find_table(struct lowering *lowering, const PgQuery__RangeVar *range)
 {
     for (uint32_t i = 0; i < lowering->tables.count; i++)
@@ -130,6 +136,17 @@ static struct value variable_value(struct lowering *lowering, uint32_t variable)
     return value;
 }
 
+/* A table of the query has this name: where no column has it, its row is meant, or (42702) a
+ * variable just as well. */
+static bool is_row(const struct scope *scope, const char *name)
+{
+    for (; scope; scope = scope->outer)
+        for (uint32_t i = 0; scope->from && i < scope->from->entries.count; i++)
+            if (!strcmp(scope->from->entries.list[i].alias, name))
+                return true;
+    return false;
+}
+
 struct value lower_reference(struct lowering *lowering, const struct scope *scope,
                              const PgQuery__ColumnRef *reference)
 {
@@ -143,14 +160,17 @@ struct value lower_reference(struct lowering *lowering, const struct scope *scop
     const struct scope *found = scope;
     for (; found && !named.found; found = named.found ? found : found->outer)
         lower_find_named(&named, found->from, alias, name);
+    if (!named.found && !alias && is_row(scope, name)) {
+        lower_refuse_form(lowering, location, "the whole row of \"%s\" as a value", name);
+        return lower_null(lowering);
+    }
     uint32_t variable = NONE;
     if (lowering->body.function && (!alias || !strcmp(alias, lowering->body.function->name)))
         variable = lower_find_variable(lowering, name);
     if (named.found > 1) {
         lower_refuse(lowering, location, "column \"%s\" is ambiguous: name its table", name);
     } else if (named.found && variable != NONE) {
-        lower_refuse(lowering, location,
-                     "\"%s\" is a column and a variable: PostgreSQL refuses that, too", name);
+        lower_refuse_both(lowering, location, name);
     } else if (named.found) {
         if (found && found->combos)
             lower_refuse(

@@ -104,7 +104,9 @@ struct value lower_conjunction(struct lowering *lowering, struct value a, struct
 {
     uint32_t true_a = lower_truth(lowering, &a), true_b = lower_truth(lowering, &b);
     struct value value = lower_boolean(lowering, lower_and(lowering, true_a, true_b));
-    value.fails = lower_or(lowering, a.fails, b.fails);
+    /* Behind what is false nothing is computed. */
+    value.fails = lower_or(lowering, a.fails,
+                           lower_and(lowering, lower_or(lowering, true_a, a.null), b.fails));
     uint32_t null = null_of(lowering, &a, &b);
     if (null != NONE) { /* neither is false */
         uint32_t maybe = lower_and(lowering, lower_or(lowering, true_a, a.null),

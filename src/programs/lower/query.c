@@ -147,6 +147,22 @@ void lower_find_combos(struct lowering *lowering, const struct scope *outer, str
         return;
     }
     add_combos(lowering, &scope, combos, 0);
+    for (uint32_t i = 0; i < from->conditions.count && !product; i++)
+        lower_read_of_nothing(lowering, &scope, from->conditions.list[i]);
+}
+
+void lower_read_of_nothing(struct lowering *lowering, const struct scope *scope,
+                           const PgQuery__Node *node)
+{
+    struct value *nulls = iso_allocate(sizeof *nulls * MOST_COLUMNS);
+    for (uint32_t i = 0; i < MOST_COLUMNS; i++)
+        nulls[i] = lower_null(lowering);
+    for (uint32_t i = 0; i < scope->from->entries.count; i++)
+        scope->from->entries.list[i].values = nulls;
+    lower_expression(lowering, scope, node);
+    for (uint32_t i = 0; i < scope->from->entries.count; i++)
+        scope->from->entries.list[i].values = NULL;
+    iso_free(nulls);
 }
 
 void lower_release_combos(struct combos *combos)
@@ -180,6 +196,8 @@ static struct value one_of(struct lowering *lowering, const struct scope *scope,
 {
     struct value value = lower_null(lowering);
     uint32_t *ones = iso_allocate(iso_list_bytes(combos->count + 1, sizeof(uint32_t)));
+    if (!combos->count)
+        lower_read_of_nothing(lowering, scope, target);
     for (uint32_t i = combos->count; i-- > 0 && !failed(lowering);) {
         lower_choose_rows(scope->from, combos, i);
         value = lower_value_choose(lowering, combos->matches[i],

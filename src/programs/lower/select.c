@@ -63,6 +63,24 @@ static void lock_rows(struct lowering *lowering, struct from *from, struct combo
     iso_free(candidates);
 }
 
+/* PERFORM: the values are for nobody, but what fails in them, fails. */
+static void perform_rows(struct lowering *lowering, const PgQuery__SelectStmt *select,
+                         const struct scope *scope, const struct combos *combos)
+{
+    for (size_t t = 0; t < select->n_target_list && !failed(lowering); t++) {
+        const PgQuery__Node *node = lower_target_of(lowering, select->target_list[t]);
+        if (!node || is_star(node))
+            continue;
+        if (!combos->count)
+            lower_read_of_nothing(lowering, scope, node);
+        for (uint32_t i = 0; i < combos->count && !failed(lowering); i++) {
+            lower_choose_rows(scope->from, combos, i);
+            struct value value = lower_expression(lowering, scope, node);
+            lower_abort_if(lowering, lower_and(lowering, combos->matches[i], value.fails));
+        }
+    }
+}
+
 static void select_rows(struct lowering *lowering, const PgQuery__SelectStmt *select,
                         struct from *from, struct combos *combos, const struct target *target)
 {
@@ -71,10 +89,14 @@ static void select_rows(struct lowering *lowering, const PgQuery__SelectStmt *se
     uint32_t count = 0;
     for (uint32_t i = 0; i < combos->count; i++)
         combos->matches[i] = lower_keep(lowering, combos->matches[i]);
+    if (!target->given)
+        perform_rows(lowering, select, &scope, combos);
     for (size_t t = 0; t < select->n_target_list && target->given && !failed(lowering); t++) {
         const PgQuery__Node *node = lower_target_of(lowering, select->target_list[t]);
         if (!node || count == MOST_COLUMNS)
             break;
+        if (!combos->count && !is_star(node))
+            lower_read_of_nothing(lowering, &scope, node);
         uint32_t columns = is_star(node) && from->entries.count == 1
                                ? from->entries.list[0].table->column_count
                                : 1;

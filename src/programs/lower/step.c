@@ -35,6 +35,11 @@ static uint32_t local_value(struct lowering *lowering, uint32_t local)
     return lower_make(lowering, ISO_PROVE_LOCAL, local, NONE, NONE);
 }
 
+uint32_t lower_unknown(struct lowering *lowering)
+{
+    return local_value(lowering, new_local(lowering, "u"));
+}
+
 uint32_t lower_keep(struct lowering *lowering, uint32_t value)
 {
     int64_t number;
