@@ -109,7 +109,8 @@ static const struct value_type *find_value_type(struct iso_json_text name)
 
 static bool is_unsigned(const struct iso_atoms *atoms, iso_atom atom)
 {
-    return !(atom & ISO_ATOM_TABLE) || atoms->form[atom & ~ISO_ATOM_TABLE] == ISO_FORM_UNSIGNED;
+    return !(atom & ISO_ATOM_TABLE) ||
+           atoms->entries[atom & ~ISO_ATOM_TABLE].form == ISO_FORM_UNSIGNED;
 }
 
 /* Integers beyond 64 bits are known by their atom: only canonical integers have no text. */
@@ -144,8 +145,9 @@ static bool take_value(struct dgraph_decoder *dgraph, struct iso_atoms *atoms,
         if (value->type != ISO_JSON_DIGITS || !is_unsigned(atoms, *atom))
             return false;
         dgraph->text.used = 0;
-        put_hexadecimal(&dgraph->text,
-                        *atom & ISO_ATOM_TABLE ? atoms->payload[*atom & ~ISO_ATOM_TABLE] : *atom);
+        put_hexadecimal(&dgraph->text, *atom & ISO_ATOM_TABLE
+                                           ? atoms->entries[*atom & ~ISO_ATOM_TABLE].payload
+                                           : *atom);
         *atom = iso_atoms_text(atoms, dgraph->text.bytes, dgraph->text.used);
         return true;
     case HIDDEN:

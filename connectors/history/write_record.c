@@ -38,8 +38,9 @@ static bool is_long(const struct iso_history *history, iso_atom atom, int64_t *n
         return true;
     if (iso_atom_is_string(atoms, atom))
         return false;
-    *number = (int64_t)atoms->payload[entry];
-    return atoms->form[entry] == ISO_FORM_NEGATIVE || atoms->payload[entry] <= INT64_MAX;
+    *number = (int64_t)atoms->entries[entry].payload;
+    return atoms->entries[entry].form == ISO_FORM_NEGATIVE ||
+           atoms->entries[entry].payload <= INT64_MAX;
 }
 
 /* The schemas' Kind; a read of a list is a read. */

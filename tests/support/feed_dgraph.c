@@ -80,8 +80,8 @@ static void put_value(struct run *run, uint32_t operation)
     size_t length;
     const char *text = iso_atom_text(atoms, value, buffer, &length);
     bool large = value & ISO_ATOM_TABLE &&
-                 atoms->form[value & ~ISO_ATOM_TABLE] == ISO_FORM_UNSIGNED &&
-                 atoms->payload[value & ~ISO_ATOM_TABLE] > INT64_MAX;
+                 atoms->entries[value & ~ISO_ATOM_TABLE].form == ISO_FORM_UNSIGNED &&
+                 atoms->entries[value & ~ISO_ATOM_TABLE].payload > INT64_MAX;
     if (iso_atom_is_string(atoms, value) || large)
         iso_text_put_string(&run->text, text, length);
     else

@@ -33,7 +33,6 @@ void aion_values_archive(struct iso_archive *archive, struct aion_values *values
     iso_atoms_archive(archive, atoms);
     ISO_ARCHIVE_ANY(archive, "holders", ISO_ARCHIVE_TWIN, values->references, atoms->count,
                     atoms->capacity);
-    ISO_ARCHIVE_ANY(archive, "hash", ISO_ARCHIVE_TWIN, values->hash, atoms->count, atoms->capacity);
     iso_archive_index(archive, "values->slots", &values->table);
     ISO_ARCHIVE_VALUE(archive, values->first_free);
     iso_archive_value(archive, "values->used", &values->table.used, sizeof values->table.used);
@@ -89,7 +88,7 @@ static void archive_dedup(struct iso_archive *archive, struct aion_dedup *dedup)
 static uint32_t hash_of_session(const void *context, uint32_t number)
 {
     const struct aion_sessions *sessions = context;
-    return aion_value_hash(&sessions->names, sessions->list[number].name);
+    return iso_atom_hash(&sessions->names.atoms, sessions->list[number].name);
 }
 
 static void archive_sessions(struct iso_archive *archive, struct aion_sessions *sessions)

@@ -26,7 +26,7 @@ static void list_writes(struct iso_rowsets *engine, uint32_t transaction)
 
 static void list_text(struct iso_rowsets *engine, iso_atom atom)
 {
-    uint32_t hash = iso_atoms_hash(&engine->block.history->atoms, atom);
+    uint32_t hash = iso_atom_hash(&engine->block.history->atoms, atom);
     iso_atoms_fetch(&engine->atoms, hash, 0);
     ISO_APPEND(engine->block.texts, hash);
 }
@@ -71,7 +71,7 @@ static void find_cells(struct iso_rowsets *engine)
         if (!cell)
             continue;
         known->cell = (uint32_t)(cell - engine->store.cells);
-        known->serial = cell->serial;
+        known->serial = engine->store.rows[known->row].serial;
         if (cell->first == ISO_NONE)
             continue;
         __builtin_prefetch(&engine->store.versions[cell->first], 1);

@@ -164,8 +164,7 @@ static bool are_in_range(const struct iso_rowsets *engine)
         const struct rowsets_cell *cell = &engine->store.cells[i];
         fine &= cell->next == ISO_NONE || cell->next < engine->store.cell_count;
         fine &= cell->first == ISO_NONE ||
-                (cell->class < 32 &&
-                 cell->first + (1ull << cell->class) <= engine->store.version_count &&
+                (cell->first + (1ull << cell->class) <= engine->store.version_count &&
                  cell->count <= 1ull << cell->class);
     }
     for (uint32_t t = 0; t < engine->store.table_count; t++)

@@ -38,7 +38,7 @@ static void move_rows(struct collection *collection, struct iso_rowsets *engine)
             move(collection, &engine->store.rows[i].parts);
     for (uint32_t i = 0; i < engine->store.cell_count; i++, rowsets_pass(i)) {
         struct rowsets_cell *cell = &engine->store.cells[i];
-        if (cell->column == ISO_NONE)
+        if (cell->column == ROWSETS_NO_COLUMN)
             continue;
         move(collection, &cell->initial);
         for (uint32_t v = cell->first; v < cell->first + cell->count; v++) {

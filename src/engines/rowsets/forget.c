@@ -89,8 +89,7 @@ static bool page_atoms(const struct iso_rowsets *engine, struct iso_atoms *atoms
 {
     const char *folder = engine->options.spill;
     uint64_t least = least_page(engine);
-    return ISO_PAGE_COLUMN(atoms->payload, atoms->capacity, least, folder) &&
-           ISO_PAGE_COLUMN(atoms->form, atoms->capacity, least, folder) &&
+    return ISO_PAGE_COLUMN(atoms->entries, atoms->capacity, least, folder) &&
            ISO_PAGE_COLUMN(atoms->text, atoms->text_capacity, least, folder) &&
            ISO_PAGE_COLUMN(atoms->table.slots, atoms->table.slots ? atoms->table.mask + 1ull : 0,
                            least, folder);

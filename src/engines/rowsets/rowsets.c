@@ -60,8 +60,8 @@ void iso_rowsets_free(struct iso_rowsets *engine)
 static uint64_t bytes_of(const struct iso_rowsets *engine)
 {
     const struct iso_atoms *atoms = &engine->atoms;
-    uint64_t bytes = atoms->capacity * (sizeof *atoms->payload + sizeof *atoms->form) +
-                     atoms->text_capacity + iso_index_bytes(&atoms->table);
+    uint64_t bytes = atoms->capacity * sizeof *atoms->entries + atoms->text_capacity +
+                     iso_index_bytes(&atoms->table);
     bytes += engine->store.row_capacity * sizeof *engine->store.rows +
              engine->store.cell_capacity * sizeof *engine->store.cells;
     bytes += engine->store.version_capacity * sizeof *engine->store.versions;

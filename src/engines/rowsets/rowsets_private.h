@@ -29,29 +29,33 @@ struct rowsets_version {
 
 /* A row's existence (column 0) or a cell. Versions stand in a block of 2^class of them. */
 struct rowsets_cell {
-    uint32_t next; /* of the row's; ISO_NONE: the last */
-    uint32_t column;
-    uint32_t first, count; /* versions */
-    uint32_t serial;       /* counts the registers that had this number */
-    uint8_t class;
-    bool has_initial; /* somebody said what there was before */
+    uint32_t next;        /* of the row's; ISO_NONE: the last */
+    uint32_t column : 26; /* ROWSETS_NO_COLUMN: of a free one */
+    uint32_t class : 5;
+    uint32_t has_initial : 1; /* somebody said what there was before */
+    uint32_t first, count;    /* versions */
     iso_atom initial;
     iso_atom newest;     /* the last version's value, */
     uint64_t newest_cts; /* and its commit: as a rule they are all that is asked for */
 };
 
+#define ROWSETS_NO_COLUMN ((1u << 26) - 1)
+
 struct rowsets_row {
-    uint32_t table;      /* ISO_NONE: free, and `registers` is the next one that is */
-    iso_atom parts;      /* the key behind the table's name */
-    uint32_t cells;      /* the first is the row's own */
-    uint32_t candidates; /* what transactions of unknown outcome wrote; ISO_NONE: nothing */
-    uint32_t serial;     /* counts the rows that had this number */
-    bool was_deleted;    /* it has a version that is absent */
-    bool is_list;        /* a plain key that somebody appends to: versions are elements */
-    uint32_t visit;      /* the last visit that came by */
-    bool is_number;      /* the key is one integer: */
+    uint32_t table;           /* ISO_NONE: free, and `registers` is the next one that is */
+    iso_atom parts;           /* the key behind the table's name */
+    uint32_t cells;           /* the first is the row's own */
+    uint32_t candidates;      /* what transactions of unknown outcome wrote; ISO_NONE: nothing */
+    uint32_t serial : 29;     /* counts the rows that had this number */
+    uint32_t was_deleted : 1; /* it has a version that is absent */
+    uint32_t is_list : 1;     /* a plain key that somebody appends to: versions are elements */
+    uint32_t is_number : 1;   /* the key is one integer, `number` */
+    uint32_t visit;           /* the last visit that came by */
     int64_t number;
 };
+/* Each query looks at several of both: no line of the cache more than they need. */
+_Static_assert(sizeof(struct rowsets_cell) == 32 && sizeof(struct rowsets_row) == 32,
+               "a half line");
 
 /* One final write of a transaction of unknown outcome. */
 struct rowsets_candidate {
@@ -190,8 +194,9 @@ struct rowsets_known {
     uint32_t table; /* + 1; 0: not looked up; ISO_NONE: no row's */
     uint32_t column;
     iso_atom parts;
-    uint32_t row, cell, serial; /* where it was when it was seen last; `cell` ISO_NONE: nowhere */
-    uint32_t mark, write;       /* the transaction that is taken wrote it, as its `write` */
+    /* where it was when it was seen last, of that row; `cell` ISO_NONE: nowhere */
+    uint32_t row, cell, serial;
+    uint32_t mark, write; /* the transaction that is taken wrote it, as its `write` */
 };
 
 /* The tables, and what is in them (store.c, row_order.c, equal.c). */
@@ -337,7 +342,6 @@ ISO_FETCH rowsets_fetch_cells(const struct iso_rowsets *engine, uint32_t row)
     const char *cells = (const char *)&engine->store.cells[engine->store.rows[row].cells];
     __builtin_prefetch(cells);
     __builtin_prefetch(cells + LINE);
-    __builtin_prefetch(cells + 2 * LINE - 1);
 }
 uint32_t rowsets_row(struct iso_rowsets *engine, uint32_t table, iso_atom parts);
 void rowsets_free_row(struct iso_rowsets *engine, uint32_t row);

@@ -55,6 +55,7 @@ uint32_t rowsets_column(struct iso_rowsets *engine, uint32_t number, const char 
     for (uint32_t column = 1; column < table->column_count; column++)
         if (table->columns[column].name == atom)
             return column;
+    assert(table->column_count < ROWSETS_NO_COLUMN);
     ISO_GROW(table->columns, table->column_count, table->column_capacity);
     table->columns[table->column_count] = (struct rowsets_column){atom, UINT64_MAX, false};
     return table->column_count++;
@@ -85,14 +86,9 @@ static uint32_t new_cell(struct iso_rowsets *engine, uint32_t column)
     } else {
         RESERVE(engine->store.cells, engine->store.cell_count + 1, engine->store.cell_capacity);
         number = engine->store.cell_count++;
-        engine->store.cells[number].serial = 0;
     }
-    engine->store.cells[number] =
-        (struct rowsets_cell){.next = ISO_NONE,
-                              .column = column,
-                              .first = ISO_NONE,
-                              .serial = engine->store.cells[number].serial,
-                              .initial = ISO_ABSENT};
+    engine->store.cells[number] = (struct rowsets_cell){
+        .next = ISO_NONE, .column = column, .first = ISO_NONE, .initial = ISO_ABSENT};
     engine->store.living_cells++;
     return number;
 }
@@ -254,7 +250,7 @@ void rowsets_sweep(struct iso_rowsets *engine, uint64_t steps)
         engine->store.hand =
             engine->store.hand + 1 < engine->store.cell_count ? engine->store.hand + 1 : 0;
         struct rowsets_cell *cell = &engine->store.cells[engine->store.hand];
-        if (cell->column == ISO_NONE || cell->first == ISO_NONE)
+        if (cell->column == ROWSETS_NO_COLUMN || cell->first == ISO_NONE)
             continue;
         if (cell->count > 1)
             forget_older(engine, cell);
@@ -414,10 +410,8 @@ void rowsets_free_row(struct iso_rowsets *engine, uint32_t number)
         engine->store.living_cells--;
         if (cell->first != ISO_NONE)
             free_block(engine, cell->first, cell->class);
-        *cell = (struct rowsets_cell){.next = engine->store.free_cell,
-                                      .column = ISO_NONE,
-                                      .first = ISO_NONE,
-                                      .serial = cell->serial + 1};
+        *cell = (struct rowsets_cell){
+            .next = engine->store.free_cell, .column = ROWSETS_NO_COLUMN, .first = ISO_NONE};
         engine->store.free_cell = at;
     }
     *row = (struct rowsets_row){

@@ -77,12 +77,12 @@ struct rowsets_known *rowsets_key_of(struct iso_rowsets *engine, uint32_t key)
 static struct rowsets_target target_of(struct iso_rowsets *engine, struct rowsets_known *known)
 {
     struct rowsets_target target = {known->table - 1, known->row, known->column, known->cell};
-    if (known->cell != ISO_NONE && engine->store.cells[known->cell].serial == known->serial)
+    if (known->cell != ISO_NONE && engine->store.rows[known->row].serial == known->serial)
         return target;
     target = rowsets_target(engine, known->table - 1, known->column, known->parts);
     known->row = target.row;
     known->cell = target.cell;
-    known->serial = engine->store.cells[target.cell].serial;
+    known->serial = engine->store.rows[target.row].serial;
     return target;
 }
 

@@ -9,8 +9,8 @@ static bool is_number(const struct iso_history *history, iso_atom atom, uint64_t
     *number = atom;
     if (!(atom & ISO_ATOM_TABLE))
         return true;
-    *number = history->atoms.payload[atom & ~ISO_ATOM_TABLE];
-    return history->atoms.form[atom & ~ISO_ATOM_TABLE] == ISO_FORM_UNSIGNED;
+    *number = history->atoms.entries[atom & ~ISO_ATOM_TABLE].payload;
+    return history->atoms.entries[atom & ~ISO_ATOM_TABLE].form == ISO_FORM_UNSIGNED;
 }
 
 iso_atom *plain_initial_values(const struct iso_history *history)

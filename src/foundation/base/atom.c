@@ -15,8 +15,7 @@ void iso_atoms_init(struct iso_atoms *atoms)
 
 void iso_atoms_release(struct iso_atoms *atoms)
 {
-    ISO_FREE_COLUMN(atoms->payload, atoms->capacity);
-    ISO_FREE_COLUMN(atoms->form, atoms->capacity);
+    ISO_FREE_COLUMN(atoms->entries, atoms->capacity);
     iso_column_free(atoms->text, atoms->text_capacity);
     iso_index_release(&atoms->table);
     iso_atoms_init(atoms);
@@ -42,24 +41,24 @@ static struct probe probe_integer(uint64_t bits, bool negative)
 {
     uint32_t form = negative ? ISO_FORM_NEGATIVE : ISO_FORM_UNSIGNED;
     return (struct probe){
-        .form = form, .payload = bits, .hash = (uint32_t)iso_hash_number(bits + negative)};
+        .form = form, .payload = bits, .hash = iso_atom_new_hash(form, bits, NULL)};
 }
 
 static struct probe probe_string(const char *text, size_t length)
 {
     assert(length < ISO_FORM_NEGATIVE);
-    return (struct probe){
-        .form = (uint32_t)length, .text = text, .hash = (uint32_t)iso_hash_text(text, length)};
+    uint32_t form = (uint32_t)length;
+    return (struct probe){.form = form, .text = text, .hash = iso_atom_new_hash(form, 0, text)};
 }
 
 static bool entry_equals(const struct iso_atoms *atoms, uint32_t index, const struct probe *probe)
 {
-    if (atoms->form[index] != probe->form)
+    if (atoms->entries[index].form != probe->form)
         return false;
     if (probe->form >= ISO_FORM_NEGATIVE)
-        return atoms->payload[index] == probe->payload;
+        return atoms->entries[index].payload == probe->payload;
     return !probe->form ||
-           memcmp(atoms->text + atoms->payload[index], probe->text, probe->form) == 0;
+           memcmp(atoms->text + atoms->entries[index].payload, probe->text, probe->form) == 0;
 }
 
 /* The entry of the probe; false: there is none, and a new one's place in the table is `*at`. */
@@ -74,15 +73,16 @@ static bool find_entry(const struct iso_atoms *atoms, const struct probe *probe,
     return false;
 }
 
-uint32_t iso_atoms_hash(const struct iso_atoms *atoms, iso_atom atom)
+bool iso_atom_rehash(struct iso_atoms *atoms, uint32_t index)
 {
-    uint32_t index = atom & ~ISO_ATOM_TABLE, form;
-    if (!(atom & ISO_ATOM_TABLE) || atom == ISO_ABSENT)
-        return 0;
-    form = atoms->form[index];
-    return form < ISO_FORM_NEGATIVE
-               ? probe_string(atoms->text + atoms->payload[index], form).hash
-               : probe_integer(atoms->payload[index], form == ISO_FORM_NEGATIVE).hash;
+    struct iso_atom_entry *entry = &atoms->entries[index];
+    bool is_text = entry->form < ISO_FORM_NEGATIVE;
+    if (is_text &&
+        (entry->payload > atoms->text_size || entry->form > atoms->text_size - entry->payload))
+        return false;
+    entry->hash = iso_atom_new_hash(entry->form, entry->payload,
+                                    is_text ? atoms->text + entry->payload : NULL);
+    return true;
 }
 
 /* The hashes of another process are in its slots. */
@@ -92,12 +92,9 @@ bool iso_atoms_refill(struct iso_atoms *atoms)
         return true;
     iso_index_clear(&atoms->table);
     for (uint32_t i = 0; i < atoms->count; i++) {
-        uint32_t form = atoms->form[i];
-        bool is_text = form < ISO_FORM_NEGATIVE;
-        if (is_text &&
-            (atoms->payload[i] > atoms->text_size || form > atoms->text_size - atoms->payload[i]))
+        if (!iso_atom_rehash(atoms, i))
             return false;
-        iso_index_add(&atoms->table, iso_atoms_hash(atoms, i | ISO_ATOM_TABLE), i);
+        iso_index_add(&atoms->table, atoms->entries[i].hash, i);
     }
     return true;
 }
@@ -108,11 +105,8 @@ static void reserve_entry(struct iso_atoms *atoms)
         return;
     size_t old = atoms->capacity, next = iso_column_capacity(old, old + 1);
     if (next > ISO_ATOM_TABLE - 1)
-        iso_out_of_memory(next * sizeof *atoms->payload);
-    atoms->payload = iso_column_grow(atoms->payload, old * sizeof *atoms->payload,
-                                     next * sizeof *atoms->payload);
-    atoms->form =
-        iso_column_grow(atoms->form, old * sizeof *atoms->form, next * sizeof *atoms->form);
+        iso_out_of_memory(next * sizeof *atoms->entries);
+    ISO_COLUMN_RESIZE(atoms->entries, old, next);
     atoms->capacity = (uint32_t)next;
 }
 
@@ -136,10 +130,10 @@ static iso_atom intern(struct iso_atoms *atoms, const struct probe *probe)
         return index | ISO_ATOM_TABLE;
     reserve_entry(atoms);
     index = atoms->count++;
-    atoms->form[index] = probe->form;
-    atoms->payload[index] = probe->form >= ISO_FORM_NEGATIVE
-                                ? probe->payload
-                                : store_text(atoms, probe->text, probe->form);
+    atoms->entries[index] = (struct iso_atom_entry){
+        probe->form >= ISO_FORM_NEGATIVE ? probe->payload
+                                         : store_text(atoms, probe->text, probe->form),
+        probe->form, probe->hash};
     iso_index_fill(&atoms->table, at, probe->hash, index);
     return index | ISO_ATOM_TABLE;
 }
@@ -217,10 +211,11 @@ iso_atom iso_atoms_copy(struct iso_atoms *into, const struct iso_atoms *from, is
 {
     if (!(atom & ISO_ATOM_TABLE) || atom == ISO_ABSENT || into == from)
         return atom;
-    uint32_t index = atom & ~ISO_ATOM_TABLE, form = from->form[index];
-    if (form >= ISO_FORM_NEGATIVE)
-        return iso_atoms_add_integer(into, from->payload[index], form == ISO_FORM_NEGATIVE);
-    return iso_atoms_add_string(into, from->text + from->payload[index], form);
+    const struct iso_atom_entry *entry = &from->entries[atom & ~ISO_ATOM_TABLE];
+    struct probe probe = {entry->form, entry->payload,
+                          entry->form < ISO_FORM_NEGATIVE ? from->text + entry->payload : NULL,
+                          entry->hash};
+    return intern(into, &probe);
 }
 
 static const char *integer_text(uint64_t bits, bool negative, char buffer[ISO_ATOM_TEXT_MAX],
@@ -245,11 +240,12 @@ const char *iso_atom_text(const struct iso_atoms *atoms, iso_atom atom,
     assert(atom != ISO_ABSENT);
     if (!(atom & ISO_ATOM_TABLE))
         return integer_text(atom, false, buffer, length);
-    uint32_t index = atom & ~ISO_ATOM_TABLE, form = atoms->form[index];
+    uint32_t index = atom & ~ISO_ATOM_TABLE, form = atoms->entries[index].form;
     if (form >= ISO_FORM_NEGATIVE)
-        return integer_text(atoms->payload[index], form == ISO_FORM_NEGATIVE, buffer, length);
+        return integer_text(atoms->entries[index].payload, form == ISO_FORM_NEGATIVE, buffer,
+                            length);
     *length = form;
-    return atoms->text + atoms->payload[index];
+    return atoms->text + atoms->entries[index].payload;
 }
 
 /* 0 negative integer, 1 other integer, 2 string, 3 absent; integers also give their 64 bits. */
@@ -260,8 +256,8 @@ static int rank_of(const struct iso_atoms *atoms, iso_atom atom, uint64_t *bits)
         return 3;
     if (!(atom & ISO_ATOM_TABLE))
         return 1;
-    uint32_t form = atoms->form[atom & ~ISO_ATOM_TABLE];
-    *bits = atoms->payload[atom & ~ISO_ATOM_TABLE];
+    uint32_t form = atoms->entries[atom & ~ISO_ATOM_TABLE].form;
+    *bits = atoms->entries[atom & ~ISO_ATOM_TABLE].payload;
     return form == ISO_FORM_NEGATIVE ? 0 : form == ISO_FORM_UNSIGNED ? 1 : 2;
 }
 
@@ -276,8 +272,8 @@ int iso_atom_compare(const struct iso_atoms *atoms, iso_atom left, iso_atom righ
         return left_rank < right_rank ? -1 : 1;
     if (left_rank < 2)
         return left_bits < right_bits ? -1 : left_bits > right_bits;
-    uint32_t left_length = atoms->form[left & ~ISO_ATOM_TABLE],
-             right_length = atoms->form[right & ~ISO_ATOM_TABLE];
+    uint32_t left_length = atoms->entries[left & ~ISO_ATOM_TABLE].form,
+             right_length = atoms->entries[right & ~ISO_ATOM_TABLE].form;
     uint32_t common = left_length < right_length ? left_length : right_length;
     int order = memcmp(atoms->text + left_bits, atoms->text + right_bits, common);
     return order ? order : left_length < right_length ? -1 : 1;

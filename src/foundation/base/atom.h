@@ -15,6 +15,7 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "base/hash.h"
 #include "base/index.h"
 
 typedef uint32_t iso_atom;
@@ -30,9 +31,12 @@ typedef uint32_t iso_atom;
 struct iso_atoms {
     uint32_t count; /* entries */
     uint32_t capacity;
-    uint64_t *payload; /* integer: its 64 bits; string: where it starts in `text` */
-    uint32_t *form; /* string: its length in bytes; else ISO_FORM_UNSIGNED or ISO_FORM_NEGATIVE */
-    char *text;     /* all strings, back to back, no terminators */
+    struct iso_atom_entry {
+        uint64_t payload; /* integer: its 64 bits; string: where it starts in `text` */
+        uint32_t form;    /* string: its length; else ISO_FORM_UNSIGNED or ISO_FORM_NEGATIVE */
+        uint32_t hash;    /* in this process only (base/hash.h) */
+    } * entries;
+    char *text; /* all strings, back to back, no terminators */
     size_t text_size, text_capacity;
     struct iso_index table; /* of entries */
 };
@@ -71,17 +75,31 @@ ISO_FETCH iso_atoms_fetch_entry(const struct iso_atoms *atoms, iso_atom atom, ui
     uint32_t entry = atom & ~ISO_ATOM_TABLE;
     if (!(atom & ISO_ATOM_TABLE))
         return;
-    if (step == 1) {
-        __builtin_prefetch(&atoms->payload[entry]);
-        __builtin_prefetch(&atoms->form[entry]);
-    } else if (atoms->form[entry] < ISO_FORM_NEGATIVE) {
-        __builtin_prefetch(atoms->text + atoms->payload[entry]);
-    }
+    if (step == 1)
+        __builtin_prefetch(&atoms->entries[entry]);
+    else if (atoms->entries[entry].form < ISO_FORM_NEGATIVE)
+        __builtin_prefetch(atoms->text + atoms->entries[entry].payload);
 }
 
-/* What iso_atoms_copy will look for, by this hash, 0 if there is nothing to look for: fetched in
- * steps from 0 on, each of which needs what the one before fetched. */
-uint32_t iso_atoms_hash(const struct iso_atoms *atoms, iso_atom atom);
+/* The hash of an atom, the same in each table of this process, and that of an entry which is new
+ * (`text`, if it is a string). */
+static inline uint32_t iso_atom_hash(const struct iso_atoms *atoms, iso_atom atom)
+{
+    return (atom & ISO_ATOM_TABLE) && atom != ISO_ABSENT
+               ? atoms->entries[atom & ~ISO_ATOM_TABLE].hash
+               : (uint32_t)iso_hash_number(atom);
+}
+static inline uint32_t iso_atom_new_hash(uint32_t form, uint64_t payload, const char *text)
+{
+    return form < ISO_FORM_NEGATIVE
+               ? (uint32_t)iso_hash_text(text, form)
+               : (uint32_t)iso_hash_number(payload + (form == ISO_FORM_NEGATIVE));
+}
+/* Of an entry of another process; false: it cannot be one. */
+bool iso_atom_rehash(struct iso_atoms *atoms, uint32_t entry);
+
+/* What iso_atoms_copy will look for, by its hash: fetched in steps from 0 on, each of which needs
+ * what the one before fetched. */
 ISO_FETCH iso_atoms_fetch(const struct iso_atoms *into, uint32_t hash, uint32_t step)
 {
     uint32_t at = iso_index_home(hash), entry;
@@ -98,16 +116,17 @@ const char *iso_atom_text(const struct iso_atoms *atoms, iso_atom atom,
 
 static inline bool iso_atom_is_string(const struct iso_atoms *atoms, iso_atom atom)
 {
-    return (atom & ISO_ATOM_TABLE) && atoms->form[atom & ~ISO_ATOM_TABLE] < ISO_FORM_NEGATIVE;
+    return (atom & ISO_ATOM_TABLE) &&
+           atoms->entries[atom & ~ISO_ATOM_TABLE].form < ISO_FORM_NEGATIVE;
 }
 
 /* Whether it is that of an unknown value. */
 static inline bool iso_atom_is_unknown(const struct iso_atoms *atoms, iso_atom atom)
 {
     uint32_t index = atom & ~ISO_ATOM_TABLE;
-    return (atom & ISO_ATOM_TABLE) && atom != ISO_ABSENT && atoms->form[index] &&
-           atoms->form[index] < ISO_FORM_NEGATIVE &&
-           atoms->text[atoms->payload[index]] == ISO_ATOM_UNKNOWN;
+    return (atom & ISO_ATOM_TABLE) && atom != ISO_ABSENT && atoms->entries[index].form &&
+           atoms->entries[index].form < ISO_FORM_NEGATIVE &&
+           atoms->text[atoms->entries[index].payload] == ISO_ATOM_UNKNOWN;
 }
 
 /* Whether the atom is this string in this table, as it was when it was looked up last; false may be
@@ -116,8 +135,9 @@ static inline bool iso_atom_is_still(const struct iso_atoms *atoms, iso_atom ato
                                      size_t length)
 {
     uint32_t index = atom & ~ISO_ATOM_TABLE;
-    return (atom & ISO_ATOM_TABLE) && index < atoms->count && atoms->form[index] == length &&
-           !memcmp(atoms->text + atoms->payload[index], text, length);
+    return (atom & ISO_ATOM_TABLE) && index < atoms->count &&
+           atoms->entries[index].form == length &&
+           !memcmp(atoms->text + atoms->entries[index].payload, text, length);
 }
 
 /* Total order of reports: numbers by size, before strings by bytes; absent last. <0, 0, >0. */

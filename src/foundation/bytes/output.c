@@ -395,8 +395,9 @@ void iso_output_atom_string(struct iso_output *output, const struct iso_atoms *a
 static bool is_exact(const struct iso_atoms *atoms, iso_atom atom)
 {
     uint32_t index = atom & ~ISO_ATOM_TABLE;
-    uint64_t size =
-        atoms->form[index] == ISO_FORM_NEGATIVE ? 0 - atoms->payload[index] : atoms->payload[index];
+    uint64_t size = atoms->entries[index].form == ISO_FORM_NEGATIVE
+                        ? 0 - atoms->entries[index].payload
+                        : atoms->entries[index].payload;
     return size <= EXACT_NUMBERS;
 }
 

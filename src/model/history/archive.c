@@ -9,9 +9,7 @@
 
 void iso_atoms_archive(struct iso_archive *archive, struct iso_atoms *atoms)
 {
-    ISO_ARCHIVE_ANY(archive, "atoms.payload", ISO_ARCHIVE_COLUMN, atoms->payload, atoms->count,
-                    atoms->capacity);
-    ISO_ARCHIVE_ANY(archive, "atoms.form", ISO_ARCHIVE_TWIN, atoms->form, atoms->count,
+    ISO_ARCHIVE_ANY(archive, "atoms.entries", ISO_ARCHIVE_COLUMN, atoms->entries, atoms->count,
                     atoms->capacity);
     ISO_ARCHIVE_ANY(archive, "atoms.text", ISO_ARCHIVE_COLUMN, atoms->text, atoms->text_size,
                     atoms->text_capacity);

@@ -18,9 +18,9 @@ static bool is_number(const struct iso_atoms *atoms, iso_atom atom, uint64_t *nu
         return true;
     }
     uint32_t entry = atom & ~ISO_ATOM_TABLE;
-    if (atom == ISO_ABSENT || atoms->form[entry] != ISO_FORM_UNSIGNED)
+    if (atom == ISO_ABSENT || atoms->entries[entry].form != ISO_FORM_UNSIGNED)
         return false;
-    *number = atoms->payload[entry];
+    *number = atoms->entries[entry].payload;
     return true;
 }
 

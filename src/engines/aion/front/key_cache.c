@@ -95,8 +95,8 @@ static void want_key(struct iso_aion *engine, struct aion_key_cache *cache, uint
     set_digest(engine, cache, key);
     struct aion_wanted_keys *wanted = &engine->shards.wanted[entry->shard];
     ISO_APPEND(*wanted, (struct aion_wanted){.digest = entry->digest,
-                                             .hash = aion_atom_hash(&cache->history->atoms,
-                                                                    cache->history->keys.atom[key]),
+                                             .hash = iso_atom_hash(&cache->history->atoms,
+                                                                   cache->history->keys.atom[key]),
                                              .name = cache->history->keys.atom[key],
                                              .key = key});
     entry->number = UINT32_MAX; /* wanted once only */

@@ -233,7 +233,7 @@ ISO_FETCH fetch_going(const struct iso_aion_shard *shard, uint32_t clock_hand)
         aion_chunks_chunks(&key->versions) <= 1 && !aion_key_is_list(key)) {
         fetch_named(shard, &key->versions, false);
         aion_values_fetch_leave(&shard->values, key->atom);
-        iso_index_fetch(&shard->keys.index, aion_value_hash(&shard->values, key->atom));
+        iso_index_fetch(&shard->keys.index, iso_atom_hash(&shard->values.atoms, key->atom));
     }
     if ((key = key_going(shard, clock_hand + FETCH_STRIDE)) &&
         aion_chunks_chunks(&key->versions) <= 1 && !aion_key_is_list(key)) {

@@ -29,12 +29,12 @@ void aion_put_atom(struct aion_bytes *record, const struct iso_atoms *atoms, iso
         put(record, ABSENT);
     } else if (!(atom & ISO_ATOM_TABLE)) {
         put(record, (uint64_t)atom * KINDS + SMALL);
-    } else if (atoms->form[index] >= ISO_FORM_NEGATIVE) {
-        put(record, atoms->form[index] == ISO_FORM_NEGATIVE ? NEGATIVE : UNSIGNED);
-        put(record, atoms->payload[index]);
+    } else if (atoms->entries[index].form >= ISO_FORM_NEGATIVE) {
+        put(record, atoms->entries[index].form == ISO_FORM_NEGATIVE ? NEGATIVE : UNSIGNED);
+        put(record, atoms->entries[index].payload);
     } else {
-        put(record, (uint64_t)atoms->form[index] * KINDS + TEXT);
-        put_bytes(record, atoms->text + atoms->payload[index], atoms->form[index]);
+        put(record, (uint64_t)atoms->entries[index].form * KINDS + TEXT);
+        put_bytes(record, atoms->text + atoms->entries[index].payload, atoms->entries[index].form);
     }
 }
 
@@ -326,10 +326,10 @@ bool aion_take_same(struct cursor *cursor, const struct iso_atoms *atoms, iso_at
     const char *text;
     if (!take_parts(cursor, &atom, &form, &payload, &text))
         return cursor->at && atom == other;
-    if (!aion_value_is_entry(other) || atoms->form[index] != form)
+    if (!aion_value_is_entry(other) || atoms->entries[index].form != form)
         return false;
-    return text ? memcmp(text, atoms->text + atoms->payload[index], form) == 0
-                : atoms->payload[index] == payload;
+    return text ? memcmp(text, atoms->text + atoms->entries[index].payload, form) == 0
+                : atoms->entries[index].payload == payload;
 }
 
 bool aion_record_is_of(const uint8_t *record, uint32_t size, const struct iso_atoms *atoms,

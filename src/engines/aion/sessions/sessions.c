@@ -27,7 +27,7 @@ enum { STEPS = 2 };
 static uint32_t find_session(const struct aion_sessions *sessions, const struct iso_atoms *atoms,
                              iso_atom name)
 {
-    uint32_t number, hash = aion_atom_hash(atoms, name);
+    uint32_t number, hash = iso_atom_hash(atoms, name);
     for (uint32_t at = iso_index_home(hash); iso_index_next(&sessions->by_name, &at, hash, &number);
          at++) {
         if (aion_atoms_same(&sessions->names.atoms, sessions->list[number].name, atoms, name))
@@ -63,7 +63,7 @@ static uint32_t begin(struct iso_aion *engine, uint64_t digest, const struct iso
     bool known = aion_tombstone_take(&sessions->ended, digest, &tombstone),
          unsure = !known && aion_tombstone_assume(&sessions->ended, &tombstone);
     sessions->different += !known;
-    iso_index_add(&sessions->by_name, aion_atom_hash(atoms, name), number);
+    iso_index_add(&sessions->by_name, iso_atom_hash(atoms, name), number);
     sessions->list[number] =
         (struct aion_session){.arrived = tombstone.arrived,
                               .lost = tombstone.lost,
@@ -101,7 +101,8 @@ static void forget_session(struct iso_aion *engine, uint32_t number)
     aion_session_empty(engine, session);
     aion_tombstone_add(&sessions->ended, &(struct aion_tombstone){digest, session->arrived,
                                                                   session->lost, session->below});
-    iso_index_remove(&sessions->by_name, aion_value_hash(&sessions->names, session->name), number);
+    iso_index_remove(&sessions->by_name, iso_atom_hash(&sessions->names.atoms, session->name),
+                     number);
     aion_values_drop(&sessions->names, session->name);
     session->name = ISO_ABSENT;
     session->life += session->life == UINT32_MAX ? 2 : 1;

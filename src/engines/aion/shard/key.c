@@ -86,13 +86,13 @@ static uint32_t find_key(struct iso_aion_shard *shard, const struct iso_atoms *a
 uint32_t iso_aion_shard_key(struct iso_aion_shard *shard, const struct iso_atoms *atoms,
                             iso_atom key, uint64_t digest)
 {
-    return find_key(shard, atoms, key, digest, aion_atom_hash(atoms, key));
+    return find_key(shard, atoms, key, digest, iso_atom_hash(atoms, key));
 }
 
 /* What is fetched for a key, one step after the other: each needs what the one before has
  * fetched. */
 enum fetch { FETCH_SLOT, FETCH_KEY, FETCH_NAME, FETCH_TEXT, FETCHES };
-enum { FETCH_STRIDE = 4 };
+enum { FETCH_STRIDE = 10 };
 
 /* The first key with its hash is nearly always the one. */
 static void guess_key(const struct iso_aion_shard *shard, struct aion_wanted *wanted)
@@ -117,7 +117,7 @@ static void fetch_wanted(const struct iso_aion_shard *shard, struct aion_wanted 
     else if (what == FETCH_KEY)
         guess_key(shard, wanted);
     else if (wanted->number != ISO_NONE && what == FETCH_NAME)
-        aion_values_fetch_name(&shard->values, shard->keys.list[wanted->number].atom);
+        iso_atoms_fetch_entry(&shard->values.atoms, shard->keys.list[wanted->number].atom, 1);
     else if (wanted->number != ISO_NONE)
         aion_values_fetch_text(&shard->values, shard->keys.list[wanted->number].atom);
 }
@@ -155,7 +155,7 @@ void aion_key_free(struct iso_aion_shard *shard, uint32_t number)
         shard->cold.free = key->cold;
         shard->cold.in_use--;
     }
-    iso_index_remove(&shard->keys.index, aion_value_hash(&shard->values, key->atom), number);
+    iso_index_remove(&shard->keys.index, iso_atom_hash(&shard->values.atoms, key->atom), number);
     aion_values_drop(&shard->values, key->atom);
     *key = (struct aion_key){.atom = shard->keys.free, .flags = AION_KEY_FREE};
     shard->keys.free = number + 1;
@@ -173,7 +173,7 @@ static void move_key(struct iso_aion_shard *shard, uint32_t from, uint32_t to)
     struct aion_key *key = &shard->keys.list[to];
     *key = shard->keys.list[from];
     shard->keys.list[from] = (struct aion_key){.flags = AION_KEY_FREE};
-    uint32_t hash = aion_value_hash(&shard->values, key->atom);
+    uint32_t hash = iso_atom_hash(&shard->values.atoms, key->atom);
     iso_index_remove(&shard->keys.index, hash, from);
     iso_index_add(&shard->keys.index, hash, to);
     for (uint32_t at = key->cold ? shard->cold.list[key->cold].first_pending : 0; at;

@@ -245,7 +245,7 @@ ISO_FETCH fetch_keys(const struct iso_aion_shard *shard, const struct march *mar
          left--, step++) {
         __builtin_prefetch(&shard->keys.list[step->key], 1);
         if (step->kind == AION_VERSION && aion_value_is_entry(step->value) && !entered)
-            aion_values_fetch_slot(&shard->values, aion_atom_hash(batch->atoms, step->value));
+            aion_values_fetch_slot(&shard->values, iso_atom_hash(batch->atoms, step->value));
     }
 }
 

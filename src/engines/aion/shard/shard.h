@@ -75,7 +75,7 @@ uint32_t iso_aion_shard_key(struct iso_aion_shard *shard, const struct iso_atoms
 /* Many keys looked up in this order, each fetched ahead. */
 struct aion_wanted {
     uint64_t digest;
-    uint32_t hash; /* aion_atom_hash */
+    uint32_t hash; /* iso_atom_hash */
     iso_atom name;
     uint32_t key;    /* of the block */
     uint32_t number; /* what is looked for */

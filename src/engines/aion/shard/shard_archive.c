@@ -20,7 +20,7 @@ static void forget_initial(struct iso_aion_shard *shard)
 static uint32_t hash_of_key(const void *context, uint32_t number)
 {
     const struct iso_aion_shard *shard = context;
-    return aion_value_hash(&shard->values, shard->keys.list[number].atom);
+    return iso_atom_hash(&shard->values.atoms, shard->keys.list[number].atom);
 }
 
 static void archive_keys(struct iso_archive *archive, struct iso_aion_shard *shard)

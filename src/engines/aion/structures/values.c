@@ -26,7 +26,6 @@ void aion_values_release(struct aion_values *values)
 {
     size_t capacity = values->atoms.capacity;
     ISO_FREE_COLUMN(values->references, capacity);
-    ISO_FREE_COLUMN(values->hash, capacity);
     iso_index_release(&values->table);
     iso_atoms_release(&values->atoms);
     aion_values_init(values);
@@ -48,40 +47,22 @@ uint64_t aion_atom_digest(const struct iso_atoms *atoms, iso_atom atom)
     uint32_t index = atom & ~ISO_ATOM_TABLE;
     if (!aion_value_is_entry(atom))
         return aion_mix(atom + 1u);
-    uint64_t payload = atoms->payload[index];
-    if (atoms->form[index] >= ISO_FORM_NEGATIVE)
-        return atoms->form[index] == ISO_FORM_NEGATIVE ? ~aion_mix(payload) : aion_mix(payload + 1);
-    return aion_text_digest(atoms->text + payload, atoms->form[index]);
+    uint64_t payload = atoms->entries[index].payload;
+    if (atoms->entries[index].form >= ISO_FORM_NEGATIVE)
+        return atoms->entries[index].form == ISO_FORM_NEGATIVE ? ~aion_mix(payload)
+                                                               : aion_mix(payload + 1);
+    return aion_text_digest(atoms->text + payload, atoms->entries[index].form);
 }
 
 uint64_t aion_row_digest(const struct iso_atoms *atoms, iso_atom key, uint64_t digest)
 {
     struct iso_json_text row;
     uint32_t index = key & ~ISO_ATOM_TABLE;
-    if (!aion_value_is_entry(key) || atoms->form[index] >= ISO_FORM_NEGATIVE)
+    if (!aion_value_is_entry(key) || atoms->entries[index].form >= ISO_FORM_NEGATIVE)
         return digest;
-    struct iso_json_text text = {atoms->text + atoms->payload[index], atoms->form[index]};
+    struct iso_json_text text = {atoms->text + atoms->entries[index].payload,
+                                 atoms->entries[index].form};
     return iso_cell_key_row(text, &row) ? XXH3_64bits(row.at, row.length) : digest;
-}
-
-static inline uint32_t hash_of(uint32_t form, uint64_t payload, const char *text)
-{
-    if (form >= ISO_FORM_NEGATIVE)
-        return (uint32_t)iso_hash_number(payload + (form == ISO_FORM_NEGATIVE));
-    return (uint32_t)iso_hash_text(text, form);
-}
-
-static uint32_t hash_of_entry(const struct iso_atoms *atoms, uint32_t entry)
-{
-    uint32_t form = atoms->form[entry];
-    return hash_of(form, atoms->payload[entry],
-                   form < ISO_FORM_NEGATIVE ? atoms->text + atoms->payload[entry] : NULL);
-}
-
-uint32_t aion_atom_hash(const struct iso_atoms *atoms, iso_atom atom)
-{
-    return aion_value_is_entry(atom) ? hash_of_entry(atoms, atom & ~ISO_ATOM_TABLE)
-                                     : (uint32_t)iso_hash_number(atom);
 }
 
 bool aion_atoms_same(const struct iso_atoms *left, iso_atom one, const struct iso_atoms *right,
@@ -90,31 +71,27 @@ bool aion_atoms_same(const struct iso_atoms *left, iso_atom one, const struct is
     uint32_t i = one & ~ISO_ATOM_TABLE, j = other & ~ISO_ATOM_TABLE;
     if (!aion_value_is_entry(one) || !aion_value_is_entry(other))
         return one == other;
-    if (left->form[i] != right->form[j])
+    if (left->entries[i].form != right->entries[j].form)
         return false;
-    if (left->form[i] >= ISO_FORM_NEGATIVE)
-        return left->payload[i] == right->payload[j];
-    return memcmp(left->text + left->payload[i], right->text + right->payload[j], left->form[i]) ==
-           0;
+    if (left->entries[i].form >= ISO_FORM_NEGATIVE)
+        return left->entries[i].payload == right->entries[j].payload;
+    return memcmp(left->text + left->entries[i].payload, right->text + right->entries[j].payload,
+                  left->entries[i].form) == 0;
 }
 
 bool aion_values_refill(struct aion_values *values)
 {
-    const struct iso_atoms *atoms = &values->atoms;
+    struct iso_atoms *atoms = &values->atoms;
     uint32_t used = values->table.used;
     if (used > atoms->count)
         return false;
     iso_index_clear(&values->table);
     for (uint32_t entry = 0; entry < atoms->count; entry++) {
-        uint64_t payload = atoms->payload[entry];
-        bool is_text = atoms->form[entry] < ISO_FORM_NEGATIVE;
         if (!values->references[entry])
             continue;
-        if (is_text &&
-            (payload > atoms->text_size || atoms->form[entry] > atoms->text_size - payload))
+        if (!iso_atom_rehash(atoms, entry))
             return false;
-        values->hash[entry] = hash_of_entry(atoms, entry);
-        iso_index_add(&values->table, values->hash[entry], entry);
+        iso_index_add(&values->table, atoms->entries[entry].hash, entry);
     }
     return used == values->table.used;
 }
@@ -124,16 +101,12 @@ static void grow_entries(struct aion_values *values)
     struct iso_atoms *atoms = &values->atoms;
     size_t old = atoms->capacity, next = iso_column_capacity(old, old + 1);
     if (next > ISO_ATOM_TABLE - 1)
-        iso_out_of_memory(next * sizeof *atoms->payload);
-    ISO_COLUMN_RESIZE(atoms->payload, old, next);
-    ISO_COLUMN_RESIZE(atoms->form, old, next);
+        iso_out_of_memory(next * sizeof *atoms->entries);
+    ISO_COLUMN_RESIZE(atoms->entries, old, next);
     ISO_COLUMN_RESIZE(values->references, old, next);
-    ISO_COLUMN_RESIZE(values->hash, old, next);
     atoms->capacity = (uint32_t)next;
-    iso_column_huge(atoms->payload, next * sizeof *atoms->payload);
-    iso_column_huge(atoms->form, next * sizeof *atoms->form);
+    iso_column_huge(atoms->entries, next * sizeof *atoms->entries);
     iso_column_huge(values->references, next * sizeof *values->references);
-    iso_column_huge(values->hash, next * sizeof *values->hash);
 }
 
 /* ---- texts ---- */
@@ -164,7 +137,7 @@ static void compact_texts(struct aion_values *values)
         if (block.entry == FREE)
             continue;
         memmove(atoms->text + to, atoms->text + at, size);
-        atoms->payload[block.entry] = to + sizeof block;
+        atoms->entries[block.entry].payload = to + sizeof block;
         to += size;
     }
     atoms->text_size = to;
@@ -241,7 +214,7 @@ static uint32_t new_entry(struct aion_values *values, uint32_t form, uint64_t pa
     struct iso_atoms *atoms = &values->atoms;
     uint32_t entry = values->first_free - 1;
     if (values->first_free) {
-        values->first_free = (uint32_t)atoms->payload[entry];
+        values->first_free = (uint32_t)atoms->entries[entry].payload;
         if (values->first_free)
             aion_values_fetch_entry(values, (values->first_free - 1) | ISO_ATOM_TABLE);
     } else {
@@ -251,26 +224,24 @@ static uint32_t new_entry(struct aion_values *values, uint32_t form, uint64_t pa
     }
     if (form < ISO_FORM_NEGATIVE)
         payload = store_text(values, entry, text, form);
-    atoms->payload[entry] = payload;
-    atoms->form[entry] = form;
+    atoms->entries[entry] = (struct iso_atom_entry){payload, form, hash};
     values->references[entry] = 1;
-    values->hash[entry] = hash;
     return entry;
 }
 
 static bool is_entry_of(const struct iso_atoms *atoms, uint32_t entry, uint32_t form,
                         uint64_t payload, const char *text)
 {
-    if (atoms->form[entry] != form)
+    if (atoms->entries[entry].form != form)
         return false;
-    return form >= ISO_FORM_NEGATIVE ? atoms->payload[entry] == payload
-                                     : memcmp(atoms->text + atoms->payload[entry], text, form) == 0;
+    return form >= ISO_FORM_NEGATIVE
+               ? atoms->entries[entry].payload == payload
+               : memcmp(atoms->text + atoms->entries[entry].payload, text, form) == 0;
 }
 
-uint32_t aion_values_enter_text(struct aion_values *values, uint32_t form, uint64_t payload,
-                                const char *text)
+static uint32_t enter(struct aion_values *values, uint32_t form, uint64_t payload, const char *text,
+                      uint32_t hash)
 {
-    uint32_t hash = hash_of(form, payload, text);
     iso_index_reserve(&values->table, 1);
     uint32_t at = iso_index_home(hash), entry;
     for (; iso_index_next(&values->table, &at, hash, &entry); at++) {
@@ -284,13 +255,18 @@ uint32_t aion_values_enter_text(struct aion_values *values, uint32_t form, uint6
     return entry | ISO_ATOM_TABLE;
 }
 
+uint32_t aion_values_enter_text(struct aion_values *values, uint32_t form, uint64_t payload,
+                                const char *text)
+{
+    return enter(values, form, payload, text, iso_atom_new_hash(form, payload, text));
+}
+
 uint32_t aion_values_enter(struct aion_values *values, const struct iso_atoms *from, iso_atom atom)
 {
-    uint32_t index = atom & ~ISO_ATOM_TABLE, form = from->form[index];
+    const struct iso_atom_entry *entry = &from->entries[atom & ~ISO_ATOM_TABLE];
     assert(from != &values->atoms);
-    return aion_values_enter_text(values, form, from->payload[index],
-                                  form < ISO_FORM_NEGATIVE ? from->text + from->payload[index]
-                                                           : NULL);
+    return enter(values, entry->form, entry->payload,
+                 entry->form < ISO_FORM_NEGATIVE ? from->text + entry->payload : NULL, entry->hash);
 }
 
 void aion_values_leave(struct aion_values *values, uint32_t value)
@@ -299,9 +275,9 @@ void aion_values_leave(struct aion_values *values, uint32_t value)
     assert(values->references[entry]);
     if (--values->references[entry])
         return;
-    iso_index_remove(&values->table, values->hash[entry], entry);
-    if (values->atoms.form[entry] < ISO_FORM_NEGATIVE)
-        free_text(values, values->atoms.payload[entry], values->atoms.form[entry]);
-    values->atoms.payload[entry] = values->first_free;
+    iso_index_remove(&values->table, values->atoms.entries[entry].hash, entry);
+    if (values->atoms.entries[entry].form < ISO_FORM_NEGATIVE)
+        free_text(values, values->atoms.entries[entry].payload, values->atoms.entries[entry].form);
+    values->atoms.entries[entry].payload = values->first_free;
     values->first_free = entry + 1;
 }

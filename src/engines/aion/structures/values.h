@@ -18,10 +18,9 @@ enum { AION_TEXTS = 64 };
 struct aion_values {
     struct iso_atoms atoms; /* its entries and texts; its own table is not used */
     uint32_t *references;   /* 0: a free entry, whose payload is the next free one + 1 */
-    uint32_t *hash;
-    uint32_t first_free;                /* + 1; 0: none */
-    struct iso_index table;             /* of entries, by hash */
-    size_t garbage;                     /* bytes of text that belong to nobody */
+    uint32_t first_free;    /* + 1; 0: none */
+    struct iso_index table; /* of entries, by hash */
+    size_t garbage;         /* bytes of text that belong to nobody */
     uint64_t free_text[AION_TEXTS + 1]; /* by length / 16, where such a text begins, + 1; in it
                                            stands the next one */
 };
@@ -77,15 +76,6 @@ uint64_t aion_text_digest(const char *text, size_t length);
 /* The digest of a key; for a cell's key, the digest of its row's key. */
 uint64_t aion_row_digest(const struct iso_atoms *atoms, iso_atom key, uint64_t digest);
 
-/* A hash for tables in this process only (base/hash.h). */
-uint32_t aion_atom_hash(const struct iso_atoms *atoms, iso_atom atom);
-
-static inline uint32_t aion_value_hash(const struct aion_values *values, uint32_t value)
-{
-    return aion_value_is_entry(value) ? values->hash[value & ~ISO_ATOM_TABLE]
-                                      : aion_atom_hash(&values->atoms, value);
-}
-
 /* After entries and slots of another process were read: hashes and slots are made anew. False:
  * something is wrong. */
 bool aion_values_refill(struct aion_values *values);
@@ -102,32 +92,25 @@ ISO_FETCH aion_values_fetch_entry(const struct aion_values *values, uint32_t val
     uint32_t entry = value & ~ISO_ATOM_TABLE;
     if (!aion_value_is_entry(value))
         return;
-    __builtin_prefetch(&values->atoms.payload[entry], 1);
-    __builtin_prefetch(&values->atoms.form[entry], 1);
+    __builtin_prefetch(&values->atoms.entries[entry], 1);
     __builtin_prefetch(&values->references[entry], 1);
-    __builtin_prefetch(&values->hash[entry], 1);
 }
 
 /* Fetches the value's text into the cache, to be compared with. */
-ISO_FETCH aion_values_fetch_name(const struct aion_values *values, uint32_t value)
-{
-    if (!aion_value_is_entry(value))
-        return;
-    __builtin_prefetch(&values->atoms.payload[value & ~ISO_ATOM_TABLE]);
-    __builtin_prefetch(&values->atoms.form[value & ~ISO_ATOM_TABLE]);
-}
-
 ISO_FETCH aion_values_fetch_text(const struct aion_values *values, uint32_t value)
 {
-    if (aion_value_is_entry(value) && iso_atom_is_string(&values->atoms, value))
-        __builtin_prefetch(values->atoms.text + values->atoms.payload[value & ~ISO_ATOM_TABLE]);
+    if (aion_value_is_entry(value) && iso_atom_is_string(&values->atoms, value)) {
+        const struct iso_atom_entry *entry = &values->atoms.entries[value & ~ISO_ATOM_TABLE];
+        __builtin_prefetch(values->atoms.text + entry->payload);
+        __builtin_prefetch(values->atoms.text + entry->payload + entry->form - 1);
+    }
 }
 
 ISO_FETCH aion_values_fetch_leave(const struct aion_values *values, uint32_t value)
 {
     if (!aion_value_is_entry(value))
         return;
-    aion_values_fetch_slot(values, values->hash[value & ~ISO_ATOM_TABLE]);
+    aion_values_fetch_slot(values, values->atoms.entries[value & ~ISO_ATOM_TABLE].hash);
     aion_values_fetch_text(values, value);
 }
 
