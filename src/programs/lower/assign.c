@@ -19,6 +19,7 @@ void lower_assign(struct lowering *lowering, uint32_t number, struct value value
     }
     if (variable->type == TYPE_INT && value.type == TYPE_BIGINT)
         lower_fit(lowering, &value, TYPE_INT);
+    lower_limit_text(lowering, &value, variable->limit);
     lower_abort_if(lowering, value.fails);
     if (variable->not_null)
         lower_abort_if(lowering, value.null);

@@ -218,8 +218,9 @@ static void read_declaration(struct body_reader *reader)
         iso_free(name);
         return;
     }
-    enum type type = lower_type_of(
-        lowering, select->target_list[0]->res_target->val->type_cast->type_name, NULL);
+    const PgQuery__TypeName *type_name =
+        select->target_list[0]->res_target->val->type_cast->type_name;
+    enum type type = lower_type_of(lowering, type_name, NULL);
     reader->at = type_end;
     bool not_null = take(reader, "not");
     if (not_null)
@@ -231,6 +232,7 @@ static void read_declaration(struct body_reader *reader)
         value = take_expression(reader, WORDS(";"));
     uint32_t number = declare(lowering, name, type);
     lowering->body.variables.list[number].not_null = not_null;
+    lowering->body.variables.list[number].limit = lower_limit_of(type_name);
     if (reader->at > type_end + 2u * not_null)
         lower_put_assignment(lowering, number, reader->first, reader->last);
     lower_assign(lowering, number, value, first);
@@ -455,8 +457,7 @@ static void find_rounds(struct body_reader *reader, uint32_t some)
     find_some(lowering, "true", 1);
     struct iso_prove_block first = turn_branch(reader, &branch);
     find_some(lowering, "false", 0);
-    lowering->at.tag = NONE;
-    close_branch(reader, &branch, &first, some, false);
+    close_branch(reader, &branch, &first, some, true);
 }
 
 static void read_rounds(struct body_reader *reader, uint32_t variable, struct value from,

@@ -160,10 +160,13 @@ static uint32_t change_row(struct lowering *lowering, const struct change *chang
     for (uint32_t i = 0; i < table->uniques.count; i++)
         keys = keys || (!table->uniques.list[i].generated && table->uniques.list[i].table != NONE &&
                         (change->deletes || changes_key(&table->uniques.list[i], set)));
+    lower_check_referred(lowering, table, change->deletes ? NULL : set);
     if (!failed(lowering)) {
         uint32_t bad = change->deletes
                            ? fails
-                           : lower_or(lowering, fails, lower_broken(lowering, table, values, set));
+                           : lower_or(lowering, fails,
+                                      lower_or(lowering, lower_broken(lowering, table, values, set),
+                                               lower_is_orphan(lowering, table, values, set)));
         if (bad != NONE || keys) { /* claims, and writes nothing */
             done = lower_add_told_access(lowering, ISO_PROVE_WRITE, table->ir, index, where, row);
             lower_abort_if(lowering, lower_and(lowering, done, bad));

@@ -2,6 +2,7 @@
 #include <assert.h>
 #include <string.h>
 
+#include "base/error.h"
 #include "lower/lower_private.h"
 
 struct line {
@@ -158,6 +159,8 @@ static void read_call(struct line *line, uint32_t session)
     }
     line->at += length;
     struct function *function = &lowering->functions.list[found];
+    if (function->refused)
+        iso_error_set(lowering->error, ISO_BAD_INPUT, "%s", function->refused);
     struct call call = {found, lowering->runs.arguments.count, session, {first, first}};
     if (!take_sign(line, "("))
         lower_refuse(lowering, byte_of(line), "( was expected here");

@@ -247,6 +247,11 @@ static struct value lower_cast(struct lowering *lowering, const struct scope *sc
     if (type == TYPE_INT && value.type == TYPE_BIGINT)
         lower_fit(lowering, &value, TYPE_INT);
     value.type = type;
+    struct value cut = value;
+    lower_limit_text(lowering, &cut, lower_limit_of(node->type_name));
+    if (cut.at != value.at || cut.fails != value.fails)
+        lower_refuse_form(lowering, location_of(lowering, node->location),
+                          "a cast that cuts a text");
     return value;
 }
 

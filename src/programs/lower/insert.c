@@ -105,8 +105,14 @@ static uint32_t insert_row(struct lowering *lowering, struct table *table,
     uint32_t row[1 + 2 * MOST_COLUMNS], slot = take_slot(lowering, table);
     for (uint32_t i = 0; i < table->column_count; i++) {
         set[i] = true;
+        bool given = false;
+        for (uint32_t j = 0; j < column_count && j < list->n_items; j++)
+            given = given || (columns[j] == i &&
+                              list->items[j]->node_case != PG_QUERY__NODE__NODE_SET_TO_DEFAULT);
         values[i] = lower_null(lowering);
         values[i].type = table->columns[i].type;
+        if (!given)
+            values[i] = lower_default(lowering, &table->columns[i]);
         if (table->columns[i].serial) {
             values[i] = lower_constant(lowering, table->columns[i].type, 0);
             values[i].at =
@@ -148,6 +154,7 @@ static uint32_t insert_row(struct lowering *lowering, struct table *table,
     row[0] = lower_number(lowering, 1);
     lower_row_values(lowering, table, values, set, row);
     lower_add_access(lowering, ISO_PROVE_WRITE, table->ir, slot, NONE, row);
+    lower_abort_if(lowering, lower_is_orphan(lowering, table, values, set));
     lower_end_guard(lowering, &guard);
     return inserted;
 }

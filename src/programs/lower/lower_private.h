@@ -37,6 +37,8 @@ struct column {
     char *name;
     enum type type;
     bool not_null, serial, changes; /* changes: some UPDATE sets it */
+    uint32_t limit;                 /* of varchar(n) and char(n); 0: none */
+    const PgQuery__Node *fallback;  /* DEFAULT; or NULL */
     uint32_t flag;                  /* the IR's column of its NULL flag, or NONE */
     struct interval known, grown;   /* what reads may give; what was written so far */
     struct interval frozen;         /* as of the round that counts */
@@ -51,8 +53,15 @@ struct unique {
     bool primary;
 };
 
+/* A foreign key: of the columns, those of another table. */
+struct reference {
+    uint32_t columns[MOST_KEY], others[MOST_KEY], count, table;
+};
+
 struct table {
     char *name;
+    char *refused; /* why it cannot be used; or NULL */
+    ISO_LIST(struct reference) references;
     struct column columns[MOST_COLUMNS];
     uint32_t column_count;
     ISO_LIST(struct unique) uniques;
@@ -77,6 +86,7 @@ struct parameter {
 
 struct function {
     char *name;
+    char *refused;                 /* why it cannot be called; or NULL */
     struct iso_prove_span span;    /* CREATE FUNCTION */
     uint32_t body_begin, body_end; /* bytes of the file between the dollars */
     struct iso_sql_tokens tokens;  /* of the body; locations are of the file */
@@ -95,6 +105,7 @@ struct variable {
     enum type type;
     bool constant, hidden; /* hidden: its block has ended */
     uint32_t local, null;  /* locals of the template */
+    uint32_t limit;        /* as a column's */
     bool not_null;
 };
 struct state { /* of a variable, as far as the flow shows */
@@ -165,6 +176,12 @@ struct ignored {
     bool references, defaults, locks;
 };
 
+/* Advisory locks: a cell for each key. */
+struct advisory {
+    struct interval grown, domain;
+    uint32_t ir;
+};
+
 struct runs {
     ISO_LIST(struct call) calls;
     ISO_LIST(struct argument) arguments;
@@ -215,14 +232,16 @@ struct lowering {
     struct iso_error *error;
     struct source_file file;
     struct limits limits;
-    struct ignored ignored;
-    struct iso_sql_tree schema; /* the file's own tree */
+    struct ignored ignored, passed; /* passed: over which something that runs was */
+    struct iso_sql_tree schema;     /* the file's own tree */
     ISO_LIST(struct table) tables;
     ISO_LIST(struct function) functions;
     struct runs runs;
     ISO_LIST(char *) texts; /* a text's number is its location */
     ISO_LIST(struct cached_tree) trees;
+    struct advisory advisory;
     bool final;         /* the round that counts */
+    bool pads;          /* some text is a char(n) */
     uint32_t zero, one; /* expressions of this round; NONE: not made yet */
     struct statement at;
     struct body body;
@@ -278,6 +297,8 @@ bool lower_types_meet(enum type one, enum type other);
 const char *lower_type_name(enum type type);
 void lower_widen(struct interval *interval, int64_t low, int64_t high);
 uint32_t lower_text_number(struct lowering *lowering, const char *text);
+/* A text as varchar(n) takes it: what is too long fails, unless only spaces go. */
+void lower_limit_text(struct lowering *lowering, struct value *value, uint32_t limit);
 
 /* ---- tree.c; also refuse_node and location_of ---- */
 
@@ -311,6 +332,8 @@ struct value lower_read_column(struct lowering *lowering, const struct entry *en
 uint32_t lower_presence(struct lowering *lowering, const struct table *table, uint32_t row);
 uint32_t lower_rows_of(const struct table *table);
 enum type lower_type_of(struct lowering *lowering, const PgQuery__TypeName *name, bool *serial);
+/* n of varchar(n) and char(n); 0: none. */
+uint32_t lower_limit_of(const PgQuery__TypeName *name);
 
 /* ---- operator.c ---- */
 
@@ -432,6 +455,12 @@ uint32_t lower_count_of(struct lowering *lowering, uint32_t *conditions, uint32_
 /* `settle` of all parts. */
 struct value lower_keep_value(struct lowering *lowering, struct value value);
 
+/* ---- advisory.c ---- */
+
+/* PERFORM pg_advisory_xact_lock(KEY), of no table. False: it is something else. */
+bool lower_advisory_lock(struct lowering *lowering, const PgQuery__Node *node);
+void lower_make_advisory(struct lowering *lowering);
+
 /* ---- row.c ---- */
 
 /* A key of a unique index as the number of its cell; `null`: it has none. */
@@ -442,6 +471,8 @@ uint32_t lower_is_free(struct lowering *lowering, const struct unique *unique, u
  * computed. */
 uint32_t lower_broken(struct lowering *lowering, struct table *table, const struct value *values,
                       const bool *set);
+/* What a column is without a value. */
+struct value lower_default(struct lowering *lowering, const struct column *column);
 /* A column may get a value: what reads give then. */
 void lower_note_growth(const struct lowering *lowering, struct table *table, uint32_t column,
                        const struct value *value);
@@ -457,6 +488,18 @@ bool lower_limit_returning(struct lowering *lowering, const struct target *targe
 const struct value *lower_returned(struct lowering *lowering, struct table *table,
                                    PgQuery__Node *const *list, size_t count,
                                    const struct value *row, struct value *values);
+
+/* ---- reference.c ---- */
+
+void lower_read_reference(struct lowering *lowering, struct table *table,
+                          const PgQuery__Constraint *constraint, const char *column);
+/* The condition under which a row of these values has no row that it refers to, by the keys of
+ * which some column is set. */
+uint32_t lower_is_orphan(struct lowering *lowering, const struct table *table,
+                         const struct value *values, const bool *set);
+/* A statement that deletes rows of a table, or sets these columns: refused where others refer to
+ * them. */
+void lower_check_referred(struct lowering *lowering, const struct table *table, const bool *set);
 
 /* ---- select.c, insert.c, change.c ---- */
 

@@ -4,6 +4,7 @@
 #include <assert.h>
 #include <string.h>
 
+#include "base/error.h"
 #include "lower/lower_private.h"
 
 void lower_refuse_both(struct lowering *lowering, size_t location, const char *name)
@@ -16,8 +17,12 @@ struct table *lower_find_table(struct lowering *lowering, const PgQuery__RangeVa
 {
     for (uint32_t i = 0; i < lowering->tables.count; i++)
         if (!strcmp(lowering->tables.list[i].name, range->relname) && !*range->catalogname &&
-            (!*range->schemaname || !strcmp(range->schemaname, "public")))
-            return &lowering->tables.list[i];
+            (!*range->schemaname || !strcmp(range->schemaname, "public"))) {
+            if (lowering->tables.list[i].refused)
+                iso_error_set(lowering->error, ISO_BAD_INPUT, "%s",
+                              lowering->tables.list[i].refused);
+            return failed(lowering) ? NULL : &lowering->tables.list[i];
+        }
     lower_refuse(lowering, location_of(lowering, range->location),
                  "there is no table \"%s\" before this", range->relname);
     return NULL;
@@ -189,23 +194,35 @@ struct value lower_reference(struct lowering *lowering, const struct scope *scop
     return lower_null(lowering);
 }
 
+uint32_t lower_limit_of(const PgQuery__TypeName *name)
+{
+    const char *last = name && name->n_names ? lower_name_of(name->names[name->n_names - 1]) : "";
+    bool text = !strcmp(last, "varchar") || !strcmp(last, "bpchar");
+    if (!text || name->n_typmods != 1 ||
+        name->typmods[0]->node_case != PG_QUERY__NODE__NODE_A_CONST ||
+        name->typmods[0]->a_const->val_case != PG_QUERY__A__CONST__VAL_IVAL)
+        return 0;
+    return (uint32_t)name->typmods[0]->a_const->ival->ival;
+}
+
 enum type lower_type_of(struct lowering *lowering, const PgQuery__TypeName *name, bool *serial)
 {
     static const struct {
         const char *name;
         enum type type;
         bool serial;
-    } types[] = {{"int4", TYPE_INT, false},       {"int8", TYPE_BIGINT, false},
-                 {"bool", TYPE_BOOLEAN, false},   {"text", TYPE_TEXT, false},
-                 {"varchar", TYPE_TEXT, false},   {"serial", TYPE_INT, true},
-                 {"serial4", TYPE_INT, true},     {"bigserial", TYPE_BIGINT, true},
-                 {"serial8", TYPE_BIGINT, true},  {"integer", TYPE_INT, false},
-                 {"int", TYPE_INT, false},        {"bigint", TYPE_BIGINT, false},
-                 {"boolean", TYPE_BOOLEAN, false}};
+    } types[] = {{"int4", TYPE_INT, false},        {"int8", TYPE_BIGINT, false},
+                 {"bool", TYPE_BOOLEAN, false},    {"text", TYPE_TEXT, false},
+                 {"varchar", TYPE_TEXT, false},    {"serial", TYPE_INT, true},
+                 {"bpchar", TYPE_TEXT, false},     {"serial4", TYPE_INT, true},
+                 {"bigserial", TYPE_BIGINT, true}, {"serial8", TYPE_BIGINT, true},
+                 {"integer", TYPE_INT, false},     {"int", TYPE_INT, false},
+                 {"bigint", TYPE_BIGINT, false},   {"boolean", TYPE_BOOLEAN, false}};
     const char *last = name && name->n_names ? lower_name_of(name->names[name->n_names - 1]) : "";
     if (name && !name->setof && !name->pct_type && !name->n_array_bounds)
         for (size_t i = 0; i < sizeof types / sizeof *types; i++)
             if (!strcmp(types[i].name, last) && (serial || !types[i].serial)) {
+                lowering->pads = lowering->pads || !strcmp(last, "bpchar");
                 if (serial)
                     *serial = types[i].serial;
                 return types[i].type;

@@ -350,7 +350,7 @@ bool iso_prove_put_psql(const struct iso_prove_result *result, struct iso_text *
     const char *level = NULL;
     for (size_t i = 0; i < sizeof levels / sizeof *levels && !execution; i++) {
         const struct iso_prove_answer *answer = &result->answers[levels[i].level];
-        if (!result->asked[levels[i].level] || answer->outcome != ISO_IS_VIOLATED || !answer->shown)
+        if (!result->asked[levels[i].level] || !answer->shown)
             continue;
         execution = &answer->execution;
         level = levels[i].name;

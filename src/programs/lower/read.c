@@ -9,6 +9,7 @@
 #include <strings.h>
 
 #include "base/error.h"
+#include "base/text.h"
 #include "lower/lower_private.h"
 
 enum { MOST_ROUNDS = 100 }; /* of a FOR, where --unroll says nothing */
@@ -264,6 +265,7 @@ static bool lower_all(struct lowering *lowering)
     bool same = true;
     empty_program(lowering);
     lower_make_tables(lowering);
+    lower_make_advisory(lowering);
     for (uint32_t i = 0; i < lowering->functions.count && !failed(lowering); i++)
         if (lowering->functions.list[i].called) {
             lower_function(lowering, &lowering->functions.list[i]);
@@ -299,6 +301,46 @@ static void set_known(struct lowering *lowering, bool frozen)
         }
 }
 
+static void note_passed(struct lowering *lowering)
+{
+    const struct ignored *passed = &lowering->passed;
+    const bool list[] = {passed->references, passed->defaults, passed->locks};
+    static const char *const names[] = {"references", "defaults", "locks"};
+    struct iso_text text = {0};
+    for (size_t i = 0; i < sizeof list / sizeof *list; i++)
+        if (list[i])
+            iso_text_format(&text, "%s%s", text.used ? ", " : "with ", names[i]);
+    iso_text_put(&text, " ignored");
+    if (passed->references || passed->defaults || passed->locks)
+        lowering->program->ignored = iso_copy_text(text.bytes, text.used);
+    iso_text_release(&text);
+}
+
+/* What nothing uses may be what it likes: one line says so. */
+static void warn_of_passed(struct lowering *lowering)
+{
+    uint32_t tables = 0, functions = 0;
+    for (uint32_t i = 0; i < lowering->tables.count; i++)
+        tables += lowering->tables.list[i].refused != NULL;
+    for (uint32_t i = 0; i < lowering->functions.count; i++)
+        functions += lowering->functions.list[i].refused != NULL;
+    if (tables || functions)
+        iso_prove_warn(lowering->program, (struct iso_prove_span){0, 0},
+                       "passed over, as nothing that runs uses them: %u table%s, %u function%s",
+                       tables, tables == 1 ? "" : "s", functions, functions == 1 ? "" : "s");
+}
+
+/* A char(n) is kept without its padding, so that it is equal to what else has no spaces behind. */
+static void refuse_spaces(struct lowering *lowering)
+{
+    for (uint32_t i = 0; i < lowering->texts.count && lowering->pads; i++) {
+        const char *text = lowering->texts.list[i];
+        if (*text && text[strlen(text) - 1] == ' ')
+            lower_refuse_form(lowering, 0, "the text '%.40s', with a space behind, beside char(n)",
+                              text);
+    }
+}
+
 /* After round k the bounds hold for all that a chain of k transactions can write; as many rounds as
  * transactions know all. One more round knows what expressions could make of that, so that no key
  * lies outside of its index. */
@@ -324,6 +366,9 @@ static void lower_rounds(struct lowering *lowering)
         lowering->program->frees_keys |= lowering->tables.list[i].frees &&
                                          lowering->tables.list[i].inserts &&
                                          lowering->runs.calls.count * lowering->limits.repeats > 1;
+    refuse_spaces(lowering);
+    note_passed(lowering);
+    warn_of_passed(lowering);
     add_instances(lowering);
     add_ranges(lowering);
     add_rules(lowering);
@@ -339,7 +384,8 @@ static void release_tables(struct lowering *lowering)
             iso_free(table->columns[j].name);
         for (uint32_t j = 0; j < table->uniques.count; j++)
             iso_free(table->uniques.list[j].name);
-        ISO_FREE_ALL(table->uniques.list, table->checks.list, table->initial, table->name);
+        ISO_FREE_ALL(table->uniques.list, table->checks.list, table->references.list,
+                     table->initial, table->name, table->refused);
     }
     iso_free(lowering->tables.list);
 }
@@ -351,7 +397,7 @@ static void release_functions(struct lowering *lowering)
         for (uint32_t j = 0; j < function->parameters.count; j++)
             iso_free(function->parameters.list[j].name);
         ISO_FREE_ALL(function->parameters.list, function->slots.list, function->names,
-                     function->name);
+                     function->name, function->refused);
         iso_sql_tokens_release(&function->tokens);
     }
     iso_free(lowering->functions.list);
@@ -376,6 +422,20 @@ static void release(struct lowering *lowering)
     iso_sql_tree_release(&lowering->schema);
 }
 
+/* Nothing runs: then what was passed over is told. */
+static void refuse_idle(struct lowering *lowering)
+{
+    for (uint32_t i = 0; i < lowering->tables.count; i++)
+        if (lowering->tables.list[i].refused)
+            iso_error_set(lowering->error, ISO_BAD_INPUT, "%s", lowering->tables.list[i].refused);
+    for (uint32_t i = 0; i < lowering->functions.count; i++)
+        if (lowering->functions.list[i].refused)
+            iso_error_set(lowering->error, ISO_BAD_INPUT, "%s",
+                          lowering->functions.list[i].refused);
+    lower_refuse(lowering, lowering->file.length,
+                 "nothing runs: a line `--@ run FUNCTION(ARGUMENTS)` is needed");
+}
+
 enum iso_status iso_prove_read_sql(struct iso_prove_program *program, const char *file,
                                    const char *source, size_t length, uint32_t repeats,
                                    uint32_t unroll, struct iso_error *error)
@@ -386,13 +446,13 @@ enum iso_status iso_prove_read_sql(struct iso_prove_program *program, const char
                                 .file = {file, copy, length},
                                 .limits = {repeats, unroll ? unroll : MOST_ROUNDS, 0},
                                 .zero = NONE,
-                                .one = NONE};
+                                .one = NONE,
+                                .advisory = {.grown = {1, 0}}};
     empty_program(&lowering);
     if (lower_read_directives(&lowering, true) && lower_read_schema(&lowering) &&
         lower_read_directives(&lowering, false)) {
         if (!lowering.runs.calls.count)
-            lower_refuse(&lowering, length,
-                         "nothing runs: a line `--@ run FUNCTION(ARGUMENTS)` is needed");
+            refuse_idle(&lowering);
         else
             lower_rounds(&lowering);
     }

@@ -10,7 +10,8 @@
  *                                                  NULL holds, as CHECK
  *     --@ assert NAME: EXPR                        at the end
  *     --@ ignore references, defaults, locks       what is passed over instead of refused; nothing
- *                                                  named: all three
+ *                                                  named: all three. Where that matters, nothing
+ *                                                  holds any more, and nothing is violated
  *
  * The lowering. A row is a cell with a column for its presence, one for each column, one for each
  * NULL flag. A table has the rows of the file and one *slot* for each INSERT that can run: a slot's

@@ -3,6 +3,7 @@
 #include <assert.h>
 #include <string.h>
 
+#include "base/error.h"
 #include "lower/lower_private.h"
 
 /* A key of a unique index as the number of its cell; `null`: it has none. */
@@ -70,6 +71,30 @@ uint32_t lower_broken(struct lowering *lowering, struct table *table, const stru
     return lower_and(lowering, bad, lower_number(lowering, 1));
 }
 
+/* Nothing but --@ ignore passes over what is refused in it. */
+struct value lower_default(struct lowering *lowering, const struct column *column)
+{
+    struct value value = lower_null(lowering);
+    struct function *function = lowering->body.function;
+    int64_t delta = lowering->at.delta;
+    bool fine = !failed(lowering);
+    lowering->body.function = NULL; /* a DEFAULT knows no variables */
+    lowering->at.delta = 0;
+    if (column->fallback)
+        value = lower_expression(lowering, NULL, column->fallback);
+    if (column->fallback)
+        lower_convert(lowering, column, &value, lowering->at.span.begin);
+    lowering->body.function = function;
+    lowering->at.delta = delta;
+    if (fine && lowering->error->status == ISO_BAD_INPUT && lowering->ignored.defaults) {
+        *lowering->error = (struct iso_error)ISO_NO_ERROR;
+        lowering->passed.defaults = true;
+        value = lower_null(lowering);
+    }
+    value.type = column->type;
+    return value;
+}
+
 /* Also for reads, but in the last round: see rounds in read.c. */
 void lower_note_growth(const struct lowering *lowering, struct table *table, uint32_t column,
                        const struct value *value)
@@ -111,6 +136,7 @@ bool lower_convert(struct lowering *lowering, const struct column *column, struc
     }
     if (column->type == TYPE_INT && value->type == TYPE_BIGINT)
         lower_fit(lowering, value, TYPE_INT);
+    lower_limit_text(lowering, value, column->limit);
     value->type = column->type;
     return true;
 }

@@ -81,20 +81,16 @@ static void read_constraint(struct lowering *lowering, struct table *table,
         finish_unique(table, unique, constraint->conname);
         return;
     case PG_QUERY__CONSTR_TYPE__CONSTR_FOREIGN:
-        if (!lowering->ignored.references)
-            lower_refuse(
-                lowering, location,
-                "REFERENCES: not in the subset that can be proved; `--@ ignore references` passes over it");
+        lower_read_reference(lowering, table, constraint, column);
         return;
     case PG_QUERY__CONSTR_TYPE__CONSTR_DEFAULT:
-        if (!lowering->ignored.defaults)
-            lower_refuse(
-                lowering, location,
-                "DEFAULT: not in the subset that can be proved; `--@ ignore defaults` passes over it");
+        table->columns[number].fallback = constraint->raw_expr;
+        return;
+    case PG_QUERY__CONSTR_TYPE__CONSTR_IDENTITY:
+        table->columns[number].serial = table->columns[number].not_null = true;
         return;
     default:
-        lower_refuse_form(lowering, location,
-                          "this constraint (IDENTITY, GENERATED, EXCLUDE, ...)");
+        lower_refuse_form(lowering, location, "this constraint (GENERATED, EXCLUDE, ...)");
     }
 }
 
@@ -115,6 +111,7 @@ static void read_column_definition(struct lowering *lowering, struct table *tabl
     column->name = iso_copy_text(definition->colname, strlen(definition->colname));
     column->type = lower_type_of(lowering, definition->type_name, &column->serial);
     column->not_null = column->serial;
+    column->limit = lower_limit_of(definition->type_name);
     for (size_t i = 0; i < definition->n_constraints && !failed(lowering); i++)
         read_constraint(lowering, table, definition->constraints[i]->constraint,
                         definition->colname);
@@ -219,12 +216,31 @@ static void check_row(struct lowering *lowering, struct table *table, const int6
     check_keys(lowering, table, row, location);
 }
 
+/* What a first row has in a column that no value is given for. */
+static int64_t first_default(struct lowering *lowering, const struct table *table, uint32_t column,
+                             const uint32_t *columns, const PgQuery__List *list)
+{
+    int64_t number;
+    for (size_t i = 0; i < list->n_items && i < MOST_COLUMNS; i++)
+        if (columns[i] == column &&
+            list->items[i]->node_case != PG_QUERY__NODE__NODE_SET_TO_DEFAULT)
+            return INT64_MIN;
+    struct value value = lower_default(lowering, &table->columns[column]);
+    if (lower_constant_of(lowering, value.null, &number) && number)
+        return INT64_MIN;
+    if (!lower_constant_of(lowering, value.at, &number) || value.null != NONE ||
+        value.fails != NONE)
+        lower_refuse(lowering, lowering->at.span.begin, "the first rows are of constants");
+    return number;
+}
+
 static void read_row(struct lowering *lowering, struct table *table, const uint32_t *columns,
                      uint32_t column_count, const PgQuery__List *list, size_t location)
 {
     int64_t row[MOST_COLUMNS];
     for (uint32_t i = 0; i < table->column_count; i++)
-        row[i] = table->columns[i].serial ? (int64_t)table->initial_count + 1 : INT64_MIN;
+        row[i] = table->columns[i].serial ? (int64_t)table->initial_count + 1
+                                          : first_default(lowering, table, i, columns, list);
     if (list->n_items > column_count)
         lower_refuse(lowering, location, "this row has more values than columns");
     for (size_t i = 0; i < list->n_items && i < column_count && !failed(lowering); i++) {
@@ -250,6 +266,9 @@ static void read_row(struct lowering *lowering, struct table *table, const uint3
             lower_refuse(lowering, here, "the first rows are of constants");
         else if (!is_null && column->type == TYPE_INT && (number < INT32_MIN || number > INT32_MAX))
             lower_refuse(lowering, here, "%lld is out of the range of int", (long long)number);
+        else if (!is_null && (lower_limit_text(lowering, &value, column->limit),
+                              value.fails != NONE || value.low != number))
+            lower_refuse(lowering, here, "this text is too long for column \"%s\"", column->name);
         else
             row[columns[i]] = is_null ? INT64_MIN : number;
     }
@@ -346,6 +365,8 @@ static void read_function(struct lowering *lowering, const PgQuery__CreateFuncti
     for (uint32_t i = 0; i < lowering->functions.count; i++)
         if (!strcmp(lowering->functions.list[i].name, name))
             lower_refuse(lowering, lowering->at.span.begin, "function \"%s\" stands twice", name);
+    if (failed(lowering))
+        return;
     ISO_APPEND(lowering->functions, (struct function){.span = lowering->at.span});
     struct function *function = &lowering->functions.list[lowering->functions.count - 1];
     function->name = iso_copy_text(name, strlen(name));
@@ -402,6 +423,24 @@ static void refuse_whole(struct lowering *lowering)
     lower_refuse_form(lowering, lowering->at.span.begin, "%s", words);
 }
 
+/* What cannot be proved is refused where something uses it, not where it is made. */
+static void pass_over(struct lowering *lowering, char **refused)
+{
+    if (lowering->error->status != ISO_BAD_INPUT)
+        return;
+    *refused = iso_copy_text(lowering->error->text, strlen(lowering->error->text));
+    *lowering->error = (struct iso_error)ISO_NO_ERROR;
+}
+
+static bool is_passed_over(const struct lowering *lowering, const PgQuery__RangeVar *range)
+{
+    bool is = false;
+    for (uint32_t i = 0; i < lowering->tables.count; i++)
+        is = is || (lowering->tables.list[i].refused &&
+                    !strcmp(lowering->tables.list[i].name, range->relname));
+    return is;
+}
+
 bool lower_read_schema(struct lowering *lowering)
 {
     struct iso_sql_fault fault;
@@ -412,6 +451,7 @@ bool lower_read_schema(struct lowering *lowering)
     for (size_t i = 0; i < lowering->schema.count && !failed(lowering); i++) {
         const PgQuery__Node *node = lowering->schema.statements[i]->stmt;
         size_t begin, end;
+        uint32_t tables = lowering->tables.count, functions = lowering->functions.count;
         iso_sql_statement(lowering->file.text, lowering->file.length,
                           lowering->schema.statements[i], &begin, &end);
         lowering->at.span = (struct iso_prove_span){(uint32_t)begin, (uint32_t)end};
@@ -419,15 +459,21 @@ bool lower_read_schema(struct lowering *lowering)
         switch ((int)node->node_case) {
         case PG_QUERY__NODE__NODE_CREATE_STMT:
             read_table(lowering, node->create_stmt);
+            if (lowering->tables.count > tables)
+                pass_over(lowering, &lowering->tables.list[tables].refused);
             break;
         case PG_QUERY__NODE__NODE_INDEX_STMT:
-            read_index(lowering, node->index_stmt);
+            if (!is_passed_over(lowering, node->index_stmt->relation))
+                read_index(lowering, node->index_stmt);
             break;
         case PG_QUERY__NODE__NODE_INSERT_STMT:
-            read_rows(lowering, node->insert_stmt);
+            if (!is_passed_over(lowering, node->insert_stmt->relation))
+                read_rows(lowering, node->insert_stmt);
             break;
         case PG_QUERY__NODE__NODE_CREATE_FUNCTION_STMT:
             read_function(lowering, node->create_function_stmt);
+            if (lowering->functions.count > functions)
+                pass_over(lowering, &lowering->functions.list[functions].refused);
             break;
         case PG_QUERY__NODE__NODE_COMMENT_STMT:
             break;
@@ -526,6 +572,8 @@ void lower_make_tables(struct lowering *lowering)
 {
     for (uint32_t t = 0; t < lowering->tables.count && !failed(lowering); t++) {
         struct table *table = &lowering->tables.list[t];
+        if (table->refused)
+            continue;
         uint32_t columns = 1 + table->column_count;
         for (uint32_t i = 0; i < table->column_count; i++)
             columns += table->columns[i].flag != NONE;

@@ -21,8 +21,10 @@ static bool wants_lock(struct lowering *lowering, const PgQuery__SelectStmt *sel
     for (size_t i = 0; i < select->n_locking_clause && !failed(lowering); i++) {
         const PgQuery__LockingClause *clause = select->locking_clause[i]->locking_clause;
         if (clause->strength != PG_QUERY__LOCK_CLAUSE_STRENGTH__LCS_FORUPDATE &&
-            lowering->ignored.locks)
+            lowering->ignored.locks) {
+            lowering->passed.locks = true;
             continue;
+        }
         if (clause->strength != PG_QUERY__LOCK_CLAUSE_STRENGTH__LCS_FORUPDATE)
             lower_refuse(
                 lowering, lowering->at.span.begin,
@@ -69,7 +71,8 @@ static void perform_rows(struct lowering *lowering, const PgQuery__SelectStmt *s
 {
     for (size_t t = 0; t < select->n_target_list && !failed(lowering); t++) {
         const PgQuery__Node *node = lower_target_of(lowering, select->target_list[t]);
-        if (!node || is_star(node))
+        if (!node || is_star(node) ||
+            (!scope->from->entries.count && lower_advisory_lock(lowering, node)))
             continue;
         if (!combos->count)
             lower_read_of_nothing(lowering, scope, node);

@@ -270,6 +270,40 @@ void lower_widen(struct interval *interval, int64_t low, int64_t high)
     interval->high = high > interval->high ? high : interval->high;
 }
 
+/* How many bytes the first characters of a text have. */
+static size_t bytes_of_characters(const char *text, uint32_t count)
+{
+    size_t bytes = 0;
+    while (text[bytes] && (((unsigned char)text[bytes] & 0xc0) == 0x80 || count)) {
+        count -= ((unsigned char)text[bytes] & 0xc0) != 0x80;
+        bytes++;
+    }
+    return bytes;
+}
+
+void lower_limit_text(struct lowering *lowering, struct value *value, uint32_t limit)
+{
+    int64_t low = value->low, high = value->high;
+    struct value given = *value;
+    for (int64_t i = low; limit && value->type == TYPE_TEXT && i <= high; i++) {
+        const char *text = lowering->texts.list[i];
+        size_t fits = bytes_of_characters(text, limit);
+        if (!text[fits])
+            continue;
+        uint32_t is_this =
+            lower_make(lowering, ISO_PROVE_EQUAL, given.at, lower_number(lowering, i), NONE);
+        is_this = lower_and(lowering, is_this, lower_not(lowering, given.null));
+        if (text[fits + strspn(text + fits, " ")]) {
+            value->fails = lower_or(lowering, value->fails, is_this);
+            continue;
+        }
+        char *cut = iso_copy_text(text, fits);
+        struct value other = lower_constant(lowering, TYPE_TEXT, lower_text_number(lowering, cut));
+        iso_free(cut);
+        *value = lower_value_choose(lowering, is_this, other, *value);
+    }
+}
+
 uint32_t lower_text_number(struct lowering *lowering, const char *text)
 {
     for (uint32_t i = 0; i < lowering->texts.count; i++)

@@ -56,7 +56,7 @@ void iso_prove_program_release(struct iso_prove_program *program)
     ISO_FREE_ALL(program->expressions.list, program->steps.list, program->values.list,
                  program->tables.list, program->inputs.list, program->templates.list,
                  program->instances.list, program->rules.list, program->cell_tables, program->file,
-                 program->source);
+                 program->source, program->ignored);
     *program = (struct iso_prove_program){0};
 }
 

@@ -200,6 +200,7 @@ struct iso_prove_program {
     size_t source_length;
     bool sql;
     bool has_odd_names; /* a variable has a name that psql has no location for */
+    char *ignored;      /* "with references ignored": as asked, and it matters; or NULL */
     bool frees_keys;    /* some unique key is freed by one statement and inserted by another */
     ISO_LIST(struct iso_prove_expression) expressions;
     ISO_LIST(struct iso_prove_step) steps;

@@ -238,6 +238,17 @@ static void doubt_freed_keys(const struct iso_prove_program *program,
     }
 }
 
+/* What was passed over may forbid what breaks a rule, or break one. */
+static void doubt_ignored(const struct iso_prove_program *program, struct iso_prove_result *result)
+{
+    for (uint32_t i = 0; i < ISO_PROVE_LEVELS && program->ignored; i++) {
+        if (!result->asked[i] || result->answers[i].outcome == ISO_IS_UNDECIDED)
+            continue;
+        result->answers[i].outcome = ISO_IS_UNDECIDED;
+        result->answers[i].reason = program->ignored;
+    }
+}
+
 void iso_prove_result_undecided(struct iso_prove_result *result,
                                 const struct iso_prove_options *options, const char *reason)
 {
@@ -277,6 +288,7 @@ enum iso_status iso_prove(const struct iso_prove_program *program,
         iso_prove_result_undecided(result, options, "the time is up");
     }
     doubt_freed_keys(program, result);
+    doubt_ignored(program, result);
     for (uint32_t i = 0; i < ISO_PROVE_LEVELS && error->status == ISO_OK && !late; i++)
         decide_any(&prover, i);
     if (error->status == ISO_OK) {
