@@ -72,7 +72,8 @@ static void write_versions(struct target *target, bool list)
             batch.details[step->detail - 1].time = 10 * i;
         }
     }
-    iso_aion_shard_apply(target->shard, &batch);
+    iso_aion_shard_apply(target->shard,
+                         (struct aion_march){.batch = &batch, .count = batch.part_count});
     batch.atoms = NULL;
     aion_batch_release(&batch);
 }

@@ -72,11 +72,12 @@ static struct iso_aion_value value_of(const struct iso_atoms *atoms, const struc
                                    words->count, words->is_list};
 }
 
-static void deliver_event(struct iso_aion *engine, const struct iso_aion_shard *shard,
-                          const struct aion_finding *finding)
+static struct iso_aion_event event_of(const struct iso_aion *engine,
+                                      const struct iso_aion_shard *shard,
+                                      const struct aion_finding *finding)
 {
     const struct iso_atoms *atoms = iso_aion_shard_atoms(shard);
-    struct iso_aion_event event = {.state = finding->state,
+    return (struct iso_aion_event){.state = finding->state,
                                    .level = aion_versions_level(engine),
                                    .axiom =
                                        finding->what == AION_FOUND_EXT ? ISO_EXT : ISO_NOCONFLICT,
@@ -100,7 +101,6 @@ static void deliver_event(struct iso_aion *engine, const struct iso_aion_shard *
                                    .writer_expected = party_of(atoms, &finding->writer_expected),
                                    .writer_actual = party_of(atoms, &finding->writer_actual),
                                    .cause = party_of(atoms, &finding->cause)};
-    aion_emit(engine, &event);
 }
 
 static void deliver_tie(struct iso_aion *engine, uint32_t number,
@@ -126,10 +126,12 @@ void aion_deliver(struct iso_aion *engine)
         const struct aion_finding *findings =
             iso_aion_shard_findings(engine->shards.list[s], &count);
         for (uint32_t i = 0; i < count; i++) {
-            if (findings[i].what == AION_FOUND_READER || findings[i].what == AION_FOUND_WRITER)
+            if (findings[i].what == AION_FOUND_READER || findings[i].what == AION_FOUND_WRITER) {
                 deliver_tie(engine, s, &findings[i]);
-            else
-                deliver_event(engine, engine->shards.list[s], &findings[i]);
+                continue;
+            }
+            struct iso_aion_event event = event_of(engine, engine->shards.list[s], &findings[i]);
+            aion_emit(engine, &event);
         }
         if (count)
             iso_aion_shard_clear(engine->shards.list[s]);

@@ -139,49 +139,45 @@ void iso_aion_block(struct iso_aion *engine, const struct iso_history *history)
 
 /* ---- the shards, all at once ---- */
 
-struct task {
-    struct iso_aion *engine;
-    enum { FIND, APPLY, KEEP, GO, ADVANCE, TICK, END, SWEEP, EVICT } what;
-    bool emit;
-    uint64_t until, start; /* GO, ADVANCE */
-    uint64_t bytes;        /* EVICT */
-};
-
 static void do_task(void *argument, uint32_t number)
 {
-    const struct task *task = argument;
+    const struct aion_task *task = argument;
     struct iso_aion *engine = task->engine;
     struct iso_aion_shard *shard = engine->shards.list[number];
+    struct aion_batch *batch = &engine->shards.batch[number];
     switch (task->what) {
-    case FIND:
+    case AION_FIND:
         iso_aion_shard_keys(shard, &engine->cache.history->atoms,
                             engine->shards.wanted[number].list,
                             engine->shards.wanted[number].count);
         break;
-    case APPLY:
-        iso_aion_shard_apply(shard, &engine->shards.batch[number]);
+    case AION_APPLY:
+        iso_aion_shard_apply(shard,
+                             (struct aion_march){.batch = batch, .count = batch->part_count});
+        aion_batch_clear(batch);
         break;
-    case KEEP:
-        iso_aion_shard_keep(shard, &engine->shards.batch[number]);
+    case AION_KEEP:
+        iso_aion_shard_keep(shard, batch);
+        aion_batch_clear(batch);
         break;
-    case GO:
+    case AION_GO:
         iso_aion_shard_release(shard, task->until, task->start, engine->time.now);
         break;
-    case ADVANCE:
+    case AION_ADVANCE:
         iso_aion_shard_release(shard, task->until, task->start, engine->time.now);
         iso_aion_shard_advance(shard, engine->time.limit, engine->time.passed, engine->time.floor,
                                engine->time.now);
         break;
-    case TICK:
+    case AION_TICK:
         iso_aion_shard_tick(shard, engine->time.now);
         break;
-    case END:
+    case AION_END:
         iso_aion_shard_end(shard, engine->time.now);
         break;
-    case SWEEP:
+    case AION_SWEEP:
         iso_aion_shard_sweep(shard);
         break;
-    case EVICT:
+    case AION_EVICT:
         iso_aion_shard_evict(shard, task->bytes);
         break;
     }
@@ -189,21 +185,16 @@ static void do_task(void *argument, uint32_t number)
         iso_aion_shard_emit(shard);
 }
 
-static void run_task(struct iso_aion *engine, struct task task)
+void aion_run(struct iso_aion *engine, struct aion_task task)
 {
     task.engine = engine;
-    if (engine->options.host.run_shards)
+    if (engine->options.host.run_shards && engine->shards.count > 1)
         engine->options.host.run_shards(engine->options.host.runner, do_task, &task,
                                         engine->shards.count);
     else
         for (uint32_t s = 0; s < engine->shards.count; s++)
             do_task(&task, s);
     aion_deliver(engine);
-}
-
-static void run_on_shards(struct iso_aion *engine, int what)
-{
-    run_task(engine, (struct task){.what = what});
 }
 
 /* Looks up the keys of the next transactions: most of the work of a key is to find it, or to bring
@@ -213,37 +204,14 @@ static void find_keys(struct iso_aion *engine, uint32_t first, uint32_t end)
     uint32_t most = engine->shards.count > 1 ? FIND_AHEAD_PARALLEL : FIND_AHEAD;
     end = end - first < most ? end : first + most;
     aion_key_cache_want(engine, &engine->cache, first, end);
-    run_on_shards(engine, FIND);
+    aion_run(engine, (struct aion_task){.what = AION_FIND});
     aion_key_cache_take(engine, &engine->cache);
-}
-
-static void clear_batches(struct iso_aion *engine)
-{
-    for (uint32_t s = 0; s < engine->shards.count; s++)
-        aion_batch_clear(&engine->shards.batch[s]);
-}
-
-void aion_run_batches(struct iso_aion *engine, bool emit)
-{
-    run_task(engine, (struct task){.what = APPLY, .emit = emit});
-    clear_batches(engine);
-}
-
-void aion_keep_batches(struct iso_aion *engine)
-{
-    run_on_shards(engine, KEEP);
-    clear_batches(engine);
 }
 
 void aion_let_go(struct iso_aion *engine, uint64_t until, bool emit)
 {
     aion_reorder_go(engine, until, 0);
-    run_task(engine, (struct task){.what = GO, .emit = emit, .until = until});
-}
-
-void aion_evict_all(struct iso_aion *engine, uint64_t bytes)
-{
-    run_task(engine, (struct task){.what = EVICT, .bytes = bytes});
+    aion_run(engine, (struct aion_task){.what = AION_GO, .emit = emit, .until = until});
 }
 
 /* ---- adding ---- */
@@ -348,7 +316,7 @@ static uint64_t less(uint64_t left, uint64_t right)
 }
 
 /* Keeps what the retention says below where watermark and deadlines have come. */
-void aion_set_floor(struct iso_aion *engine)
+uint64_t aion_set_floor(struct iso_aion *engine)
 {
     uint64_t reached =
         engine->time.limit > engine->time.expired ? engine->time.limit : engine->time.expired;
@@ -356,7 +324,7 @@ void aion_set_floor(struct iso_aion *engine)
              passed = less(engine->time.expired, engine->time.retention);
     passed = passed > engine->time.limit ? passed : engine->time.limit;
     engine->time.passed = passed > engine->time.passed ? passed : engine->time.passed;
-    engine->time.floor = floor > engine->time.floor ? floor : engine->time.floor;
+    return engine->time.floor = floor > engine->time.floor ? floor : engine->time.floor;
 }
 
 uint64_t aion_bytes(const struct iso_aion *engine)
@@ -381,15 +349,15 @@ uint64_t aion_bytes(const struct iso_aion *engine)
  * below `start`. */
 static void pass_limit(struct iso_aion *engine, uint64_t start)
 {
-    struct task task = {.what = ADVANCE, .start = start};
+    struct aion_task task = {AION_ADVANCE, .start = start};
     if (engine->time.limit)
         task.until = engine->time.limit - 1;
     task.start = task.until > start ? task.until : start;
     aion_reorder_go(engine, task.until, task.start);
-    run_task(engine, task);
+    aion_run(engine, task);
     if (aion_holds(engine)) {
         aion_deferred_advance(engine);
-        run_task(engine, task); /* what it found becomes final */
+        aion_run(engine, task); /* what it found becomes final */
     }
     aion_ties_resolve(engine);
 }
@@ -397,17 +365,16 @@ static void pass_limit(struct iso_aion *engine, uint64_t start)
 void aion_trim_all(struct iso_aion *engine)
 {
     pass_limit(engine, 0);
-    run_on_shards(engine, SWEEP);
+    aion_run(engine, (struct aion_task){.what = AION_SWEEP});
     aion_sessions_trim(engine);
     aion_unknown_trim(engine, engine->time.floor);
     if (engine->dedup.slots)
         aion_dedup_rebuild(&engine->dedup, engine->time.floor);
 }
 
-static void advance_time(struct iso_aion *engine)
+/* Where time went on: what the retention no longer keeps, and what memory has no room for. */
+static void sweep(struct iso_aion *engine)
 {
-    aion_set_floor(engine);
-    pass_limit(engine, engine->time.floor);
     aion_sessions_sweep(engine);
     aion_unknown_sweep(engine);
     aion_spill(engine);
@@ -422,7 +389,8 @@ void iso_aion_watermark(struct iso_aion *engine, uint64_t timestamp, uint64_t no
     if (timestamp < engine->time.limit)
         return;
     engine->time.limit = aion_above(timestamp);
-    advance_time(engine);
+    pass_limit(engine, aion_set_floor(engine));
+    sweep(engine);
     aion_engine_validate(engine);
 }
 
@@ -433,7 +401,7 @@ void iso_aion_tick(struct iso_aion *engine, uint64_t now)
     if (aion_reorder_queue_count(&engine->reorder.queue))
         aion_let_go(engine, aion_reorder_window_until(&engine->reorder.window, engine->time.now),
                     true);
-    run_on_shards(engine, TICK);
+    aion_run(engine, (struct aion_task){.what = AION_TICK});
     bool expired = false;
     while (arrivals->count && less(engine->time.now, arrivals->ring[arrivals->first].arrival) >=
                                   engine->options.finality_timeout_ms) {
@@ -443,8 +411,10 @@ void iso_aion_tick(struct iso_aion *engine, uint64_t now)
         expired |= cts > engine->time.expired;
         engine->time.expired = cts > engine->time.expired ? cts : engine->time.expired;
     }
-    if (expired)
-        advance_time(engine);
+    if (expired) {
+        pass_limit(engine, aion_set_floor(engine));
+        sweep(engine);
+    }
     aion_engine_validate(engine);
 }
 
@@ -454,10 +424,11 @@ void iso_aion_end(struct iso_aion *engine, uint64_t now)
     engine->time.limit = engine->time.passed = engine->time.promised = UINT64_MAX;
     aion_reorder_go(engine, UINT64_MAX, UINT64_MAX);
     if (aion_holds(engine)) {
-        run_task(engine, (struct task){.what = ADVANCE, .until = UINT64_MAX, .start = UINT64_MAX});
+        aion_run(engine, (struct aion_task){
+                             .what = AION_ADVANCE, .until = UINT64_MAX, .start = UINT64_MAX});
         aion_deferred_end(engine);
     }
-    run_on_shards(engine, END);
+    aion_run(engine, (struct aion_task){.what = AION_END});
     aion_ties_resolve(engine);
     aion_engine_validate(engine);
 }

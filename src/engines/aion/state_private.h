@@ -199,13 +199,26 @@ void aion_disorder_add(struct iso_aion *engine, struct aion_session *session,
 void aion_disorder_trim(struct iso_aion *engine, struct aion_session *session);
 void aion_disorder_empty(struct iso_aion *engine, struct aion_session *session);
 
-/* engine.c: the shards, all at once. What waits goes up to cts `until`, and what started at or
- * below `start`. */
-void aion_run_batches(struct iso_aion *engine, bool emit);
-void aion_keep_batches(struct iso_aion *engine);
+/* engine.c: the shards, all at once. */
+struct aion_task {
+    enum {
+        AION_FIND,
+        AION_APPLY, /* the batches */
+        AION_KEEP,  /* the same, but what is committed waits */
+        AION_GO,    /* what waits up to cts `until`, and what started at or below `start` */
+        AION_ADVANCE,
+        AION_TICK,
+        AION_END,
+        AION_SWEEP,
+        AION_EVICT
+    } what;
+    bool emit; /* tell then what is tentative */
+    uint64_t until, start;
+    uint64_t bytes; /* AION_EVICT: from each shard so many */
+    struct iso_aion *engine;
+};
+void aion_run(struct iso_aion *engine, struct aion_task task);
 void aion_let_go(struct iso_aion *engine, uint64_t until, bool emit);
-
-void aion_evict_all(struct iso_aion *engine, uint64_t bytes); /* from each shard so many */
 uint64_t aion_bytes(const struct iso_aion *engine);
 
 /* fit.c */
@@ -229,7 +242,7 @@ static inline uint64_t aion_recent(const struct iso_aion *engine)
 }
 
 /* engine.c: what follows where the floor, or the limit, has moved. */
-void aion_set_floor(struct iso_aion *engine);
+uint64_t aion_set_floor(struct iso_aion *engine);
 void aion_trim_all(struct iso_aion *engine);
 
 /* spill.c */

@@ -723,37 +723,39 @@ static bool lacks(const void *context, uint32_t earlier, uint32_t later)
                                 &committed);
 }
 
-/* Places links whose snapshots all later ones contain (below_those_that_stay). */
-static void place_links(struct iso_join *join, const struct join_link *certain, uint32_t count)
+/* Links whose snapshots all later ones that may come contain. `contradicted`: of each one of them
+ * that it contradicts, or ISO_NONE. */
+static struct join_link *take_placeable(struct iso_join *join, uint64_t delivered, bool ended,
+                                        uint32_t *count, uint32_t **contradicted)
 {
+    uint64_t horizon = ended ? UINT64_MAX : horizon_of(join, delivered);
+    finish_outcomes(join, horizon);
+    struct join_link *certain = take_certain(join, below_those_that_stay(join, horizon), count);
+    if (ended)
+        tell_reach(join, certain, *count);
     struct placing placing = {join, certain};
-    struct iso_snapshot_links links = {lacks, &placing, count};
-    uint32_t *others = iso_snapshots_contradicted(&links);
-    for (uint32_t i = 0; i < count; i++) {
-        place_link(join, &certain[i], others[i] != ISO_NONE);
-        check_done(join, certain[i].record);
-    }
-    iso_free(others);
+    struct iso_snapshot_links links = {lacks, &placing, *count};
+    *contradicted = iso_snapshots_contradicted(&links);
+    return certain;
 }
 
 void join_place(struct iso_join *join, bool ended)
 {
     struct join_positions *positions = &join->positions;
-    uint32_t count;
+    uint32_t count, *contradicted;
     if (!positions->active || (!ended && (!positions->clients || !join->start.begun)))
         return;
     if (ended)
         join_extent_close_snapshots(join);
     else
         finish_foreign(join);
-    uint64_t delivered = join_extent_whole_below(join),
-             horizon = ended ? UINT64_MAX : horizon_of(join, delivered);
-    finish_outcomes(join, horizon);
-    struct join_link *certain = take_certain(join, below_those_that_stay(join, horizon), &count);
-    if (ended)
-        tell_reach(join, certain, count);
-    place_links(join, certain, count);
-    iso_free(certain);
+    uint64_t delivered = join_extent_whole_below(join);
+    struct join_link *links = take_placeable(join, delivered, ended, &count, &contradicted);
+    for (uint32_t i = 0; i < count; i++) {
+        place_link(join, &links[i], contradicted[i] != ISO_NONE);
+        check_done(join, links[i].record);
+    }
+    ISO_FREE_ALL(links, contradicted);
     if (ended)
         place_commits(join, NULL);
     else if (count)

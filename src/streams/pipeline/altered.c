@@ -153,9 +153,13 @@ static void release(struct iso_pipeline *pipeline, const struct absent *absent)
         pipeline->stats.left_out[ISO_EXT] += event.unlisted ? event.unlisted : 1;
     else if (event.unlisted)
         pipeline_report_unlisted(pipeline, &event, (enum pipeline_doubt)absent->doubt);
-    else
-        pipeline_write(pipeline, &event, pipeline->options.sink != NULL, absent->doubt,
-                       absent->line, absent->length, absent->start);
+    else {
+        pipeline_list(pipeline, &event, absent->doubt, absent->line + absent->start,
+                      absent->length - absent->start);
+        if (pipeline_writes(pipeline))
+            pipeline->options.sink(pipeline->options.sink_context, absent->line, absent->length,
+                                   &pipeline->reports.failure);
+    }
     iso_atoms_release(&atoms);
 }
 

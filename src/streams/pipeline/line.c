@@ -254,6 +254,12 @@ void pipeline_emit(void *context, const struct iso_aion_event *event)
         pipeline_report(pipeline, &translated);
 }
 
+bool pipeline_writes(const struct iso_pipeline *pipeline)
+{
+    return pipeline->options.sink && pipeline->reports.failure.status == ISO_OK &&
+           iso_aion_failure(pipeline->engine)->status == ISO_OK;
+}
+
 /* Whether the event is printed. With `final_only`, of verdicts that are not final only the
  * retraction of one that was reported as final. */
 static bool is_reported(const struct iso_pipeline *pipeline, const struct iso_aion_event *event,
@@ -261,33 +267,22 @@ static bool is_reported(const struct iso_pipeline *pipeline, const struct iso_ai
 {
     bool matters =
         event->state == ISO_AION_FINAL || (event->state == ISO_AION_RETRACTED && was_final);
-    return pipeline->options.sink && (matters || !pipeline->options.final_only);
+    return pipeline_writes(pipeline) && (matters || !pipeline->options.final_only);
 }
 
-static void write_line(struct iso_pipeline *pipeline, bool reported, const char *line,
-                       size_t length)
+void pipeline_list(struct iso_pipeline *pipeline, const struct iso_aion_event *event, uint8_t doubt,
+                   const char *object, size_t length)
 {
-    if (reported && pipeline->reports.failure.status == ISO_OK &&
-        iso_aion_failure(pipeline->engine)->status == ISO_OK)
-        pipeline->options.sink(pipeline->options.sink_context, line, length,
-                               &pipeline->reports.failure);
-}
-
-void pipeline_write(struct iso_pipeline *pipeline, const struct iso_aion_event *event,
-                    bool reported, uint8_t doubt, const char *line, size_t length, size_t start)
-{
-    assert(start < length && line[length - 1] == '\n');
+    assert(length && object[length - 1] == '\n');
     count(pipeline, event);
-    if (event->state == ISO_AION_FINAL) {
-        pipeline->stats.doubted[event->axiom] += doubt != PIPELINE_CERTAIN;
-        pipeline->stats.final_doubtful += doubt != PIPELINE_CERTAIN;
-        struct finding *finding =
-            findings_add(&pipeline->reports.findings, event, line + start, length - start - 1);
-        finding->provenance = pipeline_provenance_of(pipeline, event);
-        finding->doubt = doubt;
-        findings_trim(&pipeline->reports.findings);
-    }
-    write_line(pipeline, reported, line, length);
+    if (event->state != ISO_AION_FINAL)
+        return;
+    pipeline->stats.doubted[event->axiom] += doubt != PIPELINE_CERTAIN;
+    pipeline->stats.final_doubtful += doubt != PIPELINE_CERTAIN;
+    struct finding *finding = findings_add(&pipeline->reports.findings, event, object, length - 1);
+    finding->provenance = pipeline_provenance_of(pipeline, event);
+    finding->doubt = doubt;
+    findings_trim(&pipeline->reports.findings);
 }
 
 void pipeline_report_unlisted(struct iso_pipeline *pipeline, const struct iso_aion_event *event,
@@ -323,10 +318,14 @@ void pipeline_report(struct iso_pipeline *pipeline, const struct iso_aion_event 
     size_t start = line->used;
     put_violation(pipeline, line, event);
     iso_text_put(line, "\n");
-    if (pipeline_may_be_altered(pipeline, event))
+    if (pipeline_may_be_altered(pipeline, event)) {
         pipeline_defer_absent(pipeline, event, (uint8_t)doubt, line->bytes, line->used, start);
-    else
-        pipeline_write(pipeline, event, reported, (uint8_t)doubt, line->bytes, line->used, start);
+        return;
+    }
+    pipeline_list(pipeline, event, (uint8_t)doubt, line->bytes + start, line->used - start);
+    if (reported)
+        pipeline->options.sink(pipeline->options.sink_context, line->bytes, line->used,
+                               &pipeline->reports.failure);
 }
 
 /* The line of one that was reported as final, once more. */
@@ -347,7 +346,9 @@ void pipeline_report_again(struct iso_pipeline *pipeline, struct finding *findin
     struct iso_text *line = &pipeline->reports.line;
     finding->doubt = (uint8_t)doubt;
     put_finding(pipeline, line, finding);
-    write_line(pipeline, pipeline->options.sink != NULL, line->bytes, line->used);
+    if (pipeline_writes(pipeline))
+        pipeline->options.sink(pipeline->options.sink_context, line->bytes, line->used,
+                               &pipeline->reports.failure);
 }
 
 void iso_pipeline_standing(struct iso_pipeline *pipeline,

@@ -193,19 +193,20 @@ enum iso_status pipeline_add(struct iso_pipeline *pipeline, struct iso_history *
 
 /* ---- one batch's events ---- */
 
-static void take_watermark(struct iso_pipeline *pipeline, const struct iso_event *event,
+/* Whether time may go on with it. What the join made before it is the engine's by then. */
+static bool take_watermark(struct iso_pipeline *pipeline, const struct iso_event *event,
                            uint64_t now, struct iso_error *error)
 {
     char reason[300];
     if (!pipeline_is_explained(pipeline, event->cts.physical, reason, sizeof reason)) {
         pipeline_leave_out(pipeline, pipeline_batch_find(&pipeline->batch, event->origin),
                            event->origin, reason, error);
-        return;
+        return false;
     }
     pipeline_note_timestamp(pipeline, event->cts.physical);
     if (pipeline->join)
         pipeline_drain(pipeline, now, error);
-    pipeline_watermark(pipeline, event->origin, event->cts.physical, now);
+    return pipeline_note_watermark(pipeline, event->origin, event->cts.physical);
 }
 
 /* One event of a change stream, or records that are to be joined with some. */
@@ -346,7 +347,8 @@ static enum iso_status process(struct iso_pipeline *pipeline, uint64_t now, stru
             pipeline_add(pipeline, block, event->first, event->count, now, error);
             break;
         case ISO_EVENT_WATERMARK:
-            take_watermark(pipeline, event, now, error);
+            if (take_watermark(pipeline, event, now, error))
+                pipeline_advance(pipeline, now);
             break;
         case ISO_EVENT_IGNORED:
         case ISO_EVENT_SCHEMA:

@@ -207,8 +207,8 @@ bool pipeline_whole(const struct iso_pipeline *pipeline, uint64_t *whole);
 /* The topic of a prefix is none of its connector's: its partitions are not waited for. */
 void pipeline_leave_topic(struct iso_pipeline *pipeline, const char *topic);
 void pipeline_arrived(struct iso_pipeline *pipeline, uint32_t input, uint64_t now);
-void pipeline_watermark(struct iso_pipeline *pipeline, uint64_t origin, uint64_t timestamp,
-                        uint64_t now);
+/* Whether it is above what its input has promised so far. */
+bool pipeline_note_watermark(struct iso_pipeline *pipeline, uint64_t origin, uint64_t timestamp);
 void pipeline_advance(struct iso_pipeline *pipeline,
                       uint64_t now);                             /* if the inputs' promises allow */
 bool pipeline_idle(struct iso_pipeline *pipeline, uint64_t now); /* whether one became idle */
@@ -422,7 +422,9 @@ void pipeline_report_again(struct iso_pipeline *pipeline, struct finding *findin
 /* Counts what is over the list. */
 void pipeline_report_unlisted(struct iso_pipeline *pipeline, const struct iso_aion_event *event,
                               enum pipeline_doubt doubt);
-/* Writes the line to the sink, and the object that begins at `start` of it to the summary's
+/* Counts it and, if it is final, takes the object, the rest of its line, into the summary's
  * list. */
-void pipeline_write(struct iso_pipeline *pipeline, const struct iso_aion_event *event,
-                    bool reported, uint8_t doubt, const char *line, size_t length, size_t start);
+void pipeline_list(struct iso_pipeline *pipeline, const struct iso_aion_event *event, uint8_t doubt,
+                   const char *object, size_t length);
+/* Whether lines go to the sink: nothing has failed so far. */
+bool pipeline_writes(const struct iso_pipeline *pipeline);

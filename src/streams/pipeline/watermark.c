@@ -184,17 +184,15 @@ void pipeline_advance(struct iso_pipeline *pipeline, uint64_t now)
     }
 }
 
-void pipeline_watermark(struct iso_pipeline *pipeline, uint64_t origin, uint64_t timestamp,
-                        uint64_t now)
+bool pipeline_note_watermark(struct iso_pipeline *pipeline, uint64_t origin, uint64_t timestamp)
 {
     struct input *state = pipeline_input(pipeline, iso_origin_input(origin));
     pipeline->stats.watermarks++;
     pipeline_note_far_ahead(pipeline, timestamp, origin);
     if (state->has_watermark && timestamp <= state->watermark)
-        return;
+        return false;
     state->watermark = timestamp;
-    state->has_watermark = state->counts = true;
-    pipeline_advance(pipeline, now);
+    return state->has_watermark = state->counts = true;
 }
 
 /* Whether anything waits for it: for its watermark, or for its rows. */

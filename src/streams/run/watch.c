@@ -134,19 +134,17 @@ static enum iso_status leave_out_known(struct watcher *watcher, const struct iso
     return run_durable_compare(&watcher->durable, watcher->batch, count, error);
 }
 
-/* A batch that is in the journal, if there is one. */
-static enum iso_status take_batch(struct watcher *watcher, const struct iso_message *messages,
-                                  uint32_t count, uint64_t time, struct iso_error *error)
+/* Leaves of a batch what is to be judged, which is in the journal then, if there is one. */
+static void prepare_batch(struct watcher *watcher, const struct iso_message **messages,
+                          uint32_t *count, uint64_t time, struct iso_error *error)
 {
     struct run_durable *durable = durable_of(watcher);
-    count = count < watcher->left ? count : (uint32_t)watcher->left;
-    watcher->left -= count;
+    declare_partitions(watcher, time, error);
+    leave_out_known(watcher, messages, count, error);
+    *count = *count < watcher->left ? *count : (uint32_t)watcher->left;
+    watcher->left -= *count;
     if (durable && error->status == ISO_OK)
-        run_durable_step(durable, messages, count, time, error);
-    if (count && error->status == ISO_OK)
-        run_intake_feed(&watcher->stream, messages, count, time, error);
-    ISO_FAULT(iso_fault_point(count ? "after-feed" : "after-idle-step"));
-    return error->status;
+        run_durable_step(durable, *messages, *count, time, error);
 }
 
 /* Once, when the process is above --memory and nothing is left that could go to the store. */
@@ -207,9 +205,10 @@ static enum iso_status feed_step(struct watcher *watcher, struct iso_error *erro
     uint64_t time = run_clock_time(&watcher->clock, watcher->consumer, now);
     if (watcher->clock.jumped)
         watcher->flushed = watcher->display.updated = 0; /* what the clock says to do is due now */
-    declare_partitions(watcher, time, error);
-    leave_out_known(watcher, &messages, &count, error);
-    take_batch(watcher, messages, count, time, error);
+    prepare_batch(watcher, &messages, &count, time, error);
+    if (count && error->status == ISO_OK)
+        run_intake_feed(&watcher->stream, messages, count, time, error);
+    ISO_FAULT(iso_fault_point(count ? "after-feed" : "after-idle-step"));
     align_partitions(watcher);
     flush_recording(watcher, now, error);
     run_bad_records_sum_up(&watcher->stream.remarks.bad_records, iso_clock_seconds(), false);

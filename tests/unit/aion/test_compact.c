@@ -79,7 +79,8 @@ static void write_one(struct fixture *fixture)
         step->value = aion_batch_elements(&batch, values, count);
         *aion_batch_detail(&batch, step) = (struct aion_detail){.time = sts, .count = count};
     }
-    iso_aion_shard_apply(fixture->shard, &batch);
+    iso_aion_shard_apply(fixture->shard,
+                         (struct aion_march){.batch = &batch, .count = batch.part_count});
     batch.atoms = NULL;
     aion_batch_release(&batch);
 }

@@ -16,50 +16,43 @@
  * group. */
 enum { BATCH = 128, BATCH_PARALLEL = 4096, GROUP = 4096 };
 
-/* Takes all of the group: judges it, or lets it wait. The last batch stays with the shards' batches
- * until the next, or the end. */
-static void take_batch(struct iso_aion *engine, uint32_t batch, uint64_t until)
+static void sort(struct aion_group *group)
 {
-    struct aion_group *group = &engine->group;
     if (!group->sorted && iso_radix_sort(group->order, group->scratch, group->count)) {
         struct iso_radix sorted = group->scratch;
         group->scratch = group->order;
         group->order = sorted;
     }
-    assert(!group->count || group->order.keys[0] <= group->order.keys[group->count - 1]);
-    bool some_wait = aion_reorder_queue_count(&engine->reorder.queue) > 0;
-    group->waits = some_wait || (group->count && group->order.keys[group->count - 1] > until);
-    for (uint32_t i = 0; i < group->count; i++) {
-        aion_take(engine, &engine->cache, &group->accepted[group->order.payloads[i]],
-                  engine->time.now);
-        if ((i + 1) % batch || i + 1 == group->count)
-            continue;
-        if (group->waits)
-            aion_keep_batches(engine);
-        else
-            aion_run_batches(engine, false);
-    }
-    group->unreported += group->count;
-    group->count = 0;
     group->sorted = true;
+    assert(!group->count || group->order.keys[0] <= group->order.keys[group->count - 1]);
 }
 
+/* Takes all of the group: judges it, or lets it wait. */
 void aion_group_end(struct iso_aion *engine, bool emit)
 {
     struct aion_group *group = &engine->group;
     uint64_t until = aion_reorder_window_until(&engine->reorder.window, engine->time.now);
-    take_batch(engine, engine->shards.count > 1 ? BATCH_PARALLEL : BATCH, until);
-    emit |= group->unreported >= GROUP;
-    group->unreported = emit ? 0 : group->unreported;
+    uint32_t batch = engine->shards.count > 1 ? BATCH_PARALLEL : BATCH;
+    sort(group);
+    group->waits = aion_reorder_queue_count(&engine->reorder.queue) ||
+                   (group->count && group->order.keys[group->count - 1] > until);
+    for (uint32_t i = 0; i < group->count; i++) {
+        if (i && i % batch == 0)
+            aion_run(engine, (struct aion_task){.what = group->waits ? AION_KEEP : AION_APPLY});
+        aion_take(engine, &engine->cache, &group->accepted[group->order.payloads[i]],
+                  engine->time.now);
+    }
+    emit |= group->unreported + group->count >= GROUP;
+    group->unreported = emit ? 0 : group->unreported + group->count;
+    group->count = 0;
     if (group->waits) {
-        aion_keep_batches(engine);
+        aion_run(engine, (struct aion_task){.what = AION_KEEP});
         aion_reorder_queue_merge(&engine->reorder.queue);
         aion_let_go(engine, until, emit);
     } else {
-        aion_run_batches(engine, emit);
+        aion_run(engine, (struct aion_task){.what = AION_APPLY, .emit = emit});
     }
     group->waits = false;
-    assert(!group->count && (!emit || !group->unreported));
     aion_spill(engine);
 }
 

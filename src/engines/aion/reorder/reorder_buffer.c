@@ -153,7 +153,8 @@ static void apply_turns(struct iso_aion_shard *shard, const struct aion_turn *tu
 {
     struct aion_reorder_buffer *waiting = &shard->reorder;
     if (count)
-        aion_apply_reordered(shard, turns, count);
+        iso_aion_shard_apply(
+            shard, (struct aion_march){.pages = waiting->pages, .turns = turns, .count = count});
     for (uint32_t i = 0; i < count; i++) {
         uint32_t page = turns[i].subject >> AION_REORDER_PAGE_BITS;
         assert(waiting->pages[page].left);

@@ -210,22 +210,14 @@ ISO_FETCH fetch_last_chunk(const struct iso_aion_shard *shard,
         (const struct aion_entry *)aion_pool_at(&shard->pool, ref->at) + ref->count - 1, 1);
 }
 
-/* Parts in an order: as they stand in a batch, or, if there is none, as it is their turn. */
-struct march {
-    const struct aion_batch *batch;
-    const struct aion_reorder_page *pages;
-    const struct aion_turn *turns;
-    uint32_t count, ahead;
-};
-
-static inline const struct aion_batch *batch_at(const struct march *march, uint32_t number)
+static inline const struct aion_batch *batch_at(const struct aion_march *march, uint32_t number)
 {
     return march->batch
                ? march->batch
                : &march->pages[march->turns[number].subject >> AION_REORDER_PAGE_BITS].batch;
 }
 
-static inline const struct aion_part *part_at(const struct march *march, uint32_t number)
+static inline const struct aion_part *part_at(const struct aion_march *march, uint32_t number)
 {
     if (march->batch)
         return &march->batch->parts[number];
@@ -233,7 +225,8 @@ static inline const struct aion_part *part_at(const struct march *march, uint32_
                 ->parts[march->turns[number].subject & ((1u << AION_REORDER_PAGE_BITS) - 1)];
 }
 
-ISO_FETCH fetch_keys(const struct iso_aion_shard *shard, const struct march *march, uint32_t number)
+ISO_FETCH fetch_keys(const struct iso_aion_shard *shard, const struct aion_march *march,
+                     uint32_t number)
 {
     if (number >= march->count)
         return;
@@ -250,8 +243,8 @@ ISO_FETCH fetch_keys(const struct iso_aion_shard *shard, const struct march *mar
 }
 
 /* `chunks`: what the end of the run's directory names, which has been fetched before. */
-ISO_FETCH fetch_runs(const struct iso_aion_shard *shard, const struct march *march, uint32_t number,
-                     bool chunks)
+ISO_FETCH fetch_runs(const struct iso_aion_shard *shard, const struct aion_march *march,
+                     uint32_t number, bool chunks)
 {
     if (number >= march->count)
         return;
@@ -281,30 +274,24 @@ ISO_FETCH fetch_runs(const struct iso_aion_shard *shard, const struct march *mar
     }
 }
 
-ISO_FETCH fetch_step(const struct iso_aion_shard *shard, const struct march *march, uint32_t at)
+ISO_FETCH fetch_step(const struct iso_aion_shard *shard, const struct aion_march *march,
+                     uint32_t at)
 {
     fetch_keys(shard, march, at + 3 * march->ahead);
     fetch_runs(shard, march, at + 2 * march->ahead, false);
     fetch_runs(shard, march, at + march->ahead, true);
 }
 
-static void apply_step(struct iso_aion_shard *shard, const struct aion_batch *batch,
-                       const struct aion_part *part, const struct aion_step *step,
-                       uint32_t transaction)
+/* Once all steps of a part are taken: a group has one verdict. */
+static void end_part(struct iso_aion_shard *shard, uint32_t transaction)
 {
-    switch ((enum aion_step_kind)step->kind) {
-    case AION_READ:
-    case AION_READ_LIST:
-        aion_read(shard, batch, part, step, transaction);
-        break;
-    case AION_VERSION:
-    case AION_VERSION_LIST:
-        aion_version(shard, batch, part, step, transaction);
-        break;
-    case AION_NONVERSION:
-        aion_nonversion(shard, batch, step, transaction);
-        break;
-    }
+    for (uint32_t i = 0; i < shard->pending.group_count; i++)
+        aion_pending_start(shard, shard->pending.groups[i], ISO_NONE);
+    shard->pending.group_count = 0;
+    if (shard->readers.keeps_reads)
+        add_reader(shard, transaction);
+    else
+        aion_transaction_drop(shard, transaction);
 }
 
 void aion_apply_part(struct iso_aion_shard *shard, const struct aion_batch *batch,
@@ -317,48 +304,36 @@ void aion_apply_part(struct iso_aion_shard *shard, const struct aion_batch *batc
     uint32_t transaction = new_transaction(shard, batch, part);
     shard->readers.last_visible_below = 0;
     shard->readers.keeps_reads = false;
-    for (uint32_t i = part->first_step; i < part->first_step + part->step_count; i++)
-        apply_step(shard, batch, part, &batch->steps[i], transaction);
-    for (uint32_t i = 0; i < shard->pending.group_count; i++)
-        aion_pending_start(shard, shard->pending.groups[i], ISO_NONE);
-    shard->pending.group_count = 0;
-    if (shard->readers.keeps_reads)
-        add_reader(shard, transaction);
-    else
-        aion_transaction_drop(shard, transaction);
+    for (uint32_t i = part->first_step; i < part->first_step + part->step_count; i++) {
+        const struct aion_step *step = &batch->steps[i];
+        if (step->kind <= AION_READ_LIST)
+            aion_read(shard, batch, part, step, transaction);
+        else if (step->kind == AION_NONVERSION)
+            aion_nonversion(shard, batch, step, transaction);
+        else
+            aion_version(shard, batch, part, step, transaction);
+    }
+    end_part(shard, transaction);
 }
 
-static void apply_all(struct iso_aion_shard *shard, struct march *march)
+void iso_aion_shard_apply(struct iso_aion_shard *shard, struct aion_march march)
 {
-    const struct aion_batch *first = batch_at(march, 0);
-    bool fetches = shard->keys.count > KEYS_IN_CACHE;
-    march->ahead = 1 + FETCH_AHEAD * first->part_count / (first->step_count + 1);
-    for (uint32_t i = 0; fetches && i < 3 * march->ahead; i++)
-        fetch_keys(shard, march, i);
-    for (uint32_t i = 0; fetches && i < 2 * march->ahead; i++)
-        fetch_runs(shard, march, i, false);
-    for (uint32_t i = 0; i < march->count; i++) {
-        const struct aion_part *part = part_at(march, i);
+    bool fetches = march.count && shard->keys.count > KEYS_IN_CACHE;
+    const struct aion_batch *first = fetches ? batch_at(&march, 0) : NULL;
+    march.ahead = fetches ? 1 + FETCH_AHEAD * first->part_count / (first->step_count + 1) : 0;
+    for (uint32_t i = 0; i < 3 * march.ahead; i++)
+        fetch_keys(shard, &march, i);
+    for (uint32_t i = 0; i < 2 * march.ahead; i++)
+        fetch_runs(shard, &march, i, false);
+    for (uint32_t i = 0; i < march.count; i++) {
+        const struct aion_part *part = part_at(&march, i);
         if (fetches)
-            fetch_step(shard, march, i);
+            fetch_step(shard, &march, i);
         shard->time.now = part->arrival > shard->time.now ? part->arrival : shard->time.now;
         shard->keys.work += part->step_count;
-        aion_apply_part(shard, batch_at(march, i), part);
+        aion_apply_part(shard, batch_at(&march, i), part);
     }
     aion_sweep_some(shard);
-}
-
-void iso_aion_shard_apply(struct iso_aion_shard *shard, const struct aion_batch *batch)
-{
-    struct march march = {.batch = batch, .count = batch->part_count};
-    apply_all(shard, &march);
-}
-
-void aion_apply_reordered(struct iso_aion_shard *shard, const struct aion_turn *turns,
-                          uint32_t count)
-{
-    struct march march = {.pages = shard->reorder.pages, .turns = turns, .count = count};
-    apply_all(shard, &march);
 }
 
 /* ---- time ---- */

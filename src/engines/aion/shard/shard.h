@@ -87,7 +87,14 @@ void iso_aion_shard_keys(struct iso_aion_shard *shard, const struct iso_atoms *a
 uint8_t iso_aion_shard_use(const struct iso_aion_shard *shard, uint32_t key);
 void iso_aion_shard_set_use(struct iso_aion_shard *shard, uint32_t key, uint8_t use);
 
-void iso_aion_shard_apply(struct iso_aion_shard *shard, const struct aion_batch *batch);
+/* Parts in an order: as they stand in a batch, or, if there is none, as it is their turn. */
+struct aion_march {
+    const struct aion_batch *batch;
+    const struct aion_reorder_page *pages;
+    const struct aion_turn *turns;
+    uint32_t count, ahead;
+};
+void iso_aion_shard_apply(struct iso_aion_shard *shard, struct aion_march march);
 
 /* As iso_aion_shard_apply, in two steps: parts of committed transactions wait in the shard, all
  * others are applied at once; then those with cts <= `until` go, in the order of cts, and those

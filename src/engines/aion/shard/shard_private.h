@@ -58,8 +58,6 @@ struct iso_aion_shard {
     ISO_LOG(aion, &(shard)->values.atoms, (shard)->transactions.list[transaction].tid, __VA_ARGS__)
 
 /* shard.c */
-void aion_apply_reordered(struct iso_aion_shard *shard, const struct aion_turn *turns,
-                          uint32_t count);
 void aion_apply_part(struct iso_aion_shard *shard, const struct aion_batch *batch,
                      const struct aion_part *part);
 uint32_t aion_transaction_add(struct iso_aion_shard *shard,
