@@ -413,6 +413,10 @@ figures: ## Figures of the sources at commit BEFORE and now: lines, structs, cir
 	@rm -rf $(BUILD)/bench/before
 	@cat $(BUILD)/bench/figures.md
 
+.PHONY: ways
+ways: all $(BROKER) ## How many functions the four ways of ARCHITECTURE.md have, in a build that notes its stacks; needs deps
+	@bench/ways.py $(BUILD)/ways
+
 # The histories of both tables of ../shared/corpus, if it is there, and those of few values, which no table has.
 CORPUS ?= ../shared/corpus
 bench-ablation: FILES ?= $(addprefix $(CORPUS)/,$(filter-out path,$(shell cut -f1 $(CORPUS)/VERDICTS.tsv $(CORPUS)/TIMESTAMPED.tsv 2>/dev/null))) \

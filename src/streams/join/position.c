@@ -466,16 +466,13 @@ static void report_snapshot_order(struct iso_join *join, const struct join_link 
     finding->sts = join->positions.position + 1;
 }
 
-/* No commit stands by a snapshot that contradicts the others: its own place is where it comes. */
-static void place_link(struct iso_join *join, const struct join_link *link, bool is_wrong)
+/* What its snapshot sees is placed, but for one that contradicts the others: its own place is where
+ * it comes. */
+static void place_link(struct iso_join *join, const struct join_link *link)
 {
     struct join_positions *positions = &join->positions;
     struct iso_history *kept = &join->records.kept;
     struct join_record *record = &join->records.list[link->record];
-    if (is_wrong)
-        report_snapshot_order(join, link);
-    else
-        place_commits(join, join_snapshot_of(join, link)); /* which may move `kept` */
     join_extent_look(join, positions->position + 1);
     const struct iso_snapshot *snapshot = join_snapshot_of(join, link);
     if (link->operation == ISO_NONE) {
@@ -752,7 +749,11 @@ void join_place(struct iso_join *join, bool ended)
     uint64_t delivered = join_extent_whole_below(join);
     struct join_link *links = take_placeable(join, delivered, ended, &count, &contradicted);
     for (uint32_t i = 0; i < count; i++) {
-        place_link(join, &links[i], contradicted[i] != ISO_NONE);
+        if (contradicted[i] != ISO_NONE)
+            report_snapshot_order(join, &links[i]);
+        else
+            place_commits(join, join_snapshot_of(join, &links[i]));
+        place_link(join, &links[i]);
         check_done(join, links[i].record);
     }
     ISO_FREE_ALL(links, contradicted);
