@@ -185,7 +185,7 @@ static void do_task(void *argument, uint32_t number)
         iso_aion_shard_emit(shard);
 }
 
-void aion_run(struct iso_aion *engine, struct aion_task task)
+void aion_run_task(struct iso_aion *engine, struct aion_task task)
 {
     task.engine = engine;
     if (engine->options.host.run_shards && engine->shards.count > 1)
@@ -204,14 +204,14 @@ static void find_keys(struct iso_aion *engine, uint32_t first, uint32_t end)
     uint32_t most = engine->shards.count > 1 ? FIND_AHEAD_PARALLEL : FIND_AHEAD;
     end = end - first < most ? end : first + most;
     aion_key_cache_want(engine, &engine->cache, first, end);
-    aion_run(engine, (struct aion_task){.what = AION_FIND});
+    aion_run_task(engine, (struct aion_task){.what = AION_FIND});
     aion_key_cache_take(engine, &engine->cache);
 }
 
 void aion_let_go(struct iso_aion *engine, uint64_t until, bool emit)
 {
     aion_reorder_go(engine, until, 0);
-    aion_run(engine, (struct aion_task){.what = AION_GO, .emit = emit, .until = until});
+    aion_run_task(engine, (struct aion_task){.what = AION_GO, .emit = emit, .until = until});
 }
 
 /* ---- adding ---- */
@@ -354,10 +354,10 @@ static void pass_limit(struct iso_aion *engine, uint64_t start)
         task.until = engine->time.limit - 1;
     task.start = task.until > start ? task.until : start;
     aion_reorder_go(engine, task.until, task.start);
-    aion_run(engine, task);
+    aion_run_task(engine, task);
     if (aion_holds(engine)) {
         aion_deferred_advance(engine);
-        aion_run(engine, task); /* what it found becomes final */
+        aion_run_task(engine, task); /* what it found becomes final */
     }
     aion_ties_resolve(engine);
 }
@@ -365,7 +365,7 @@ static void pass_limit(struct iso_aion *engine, uint64_t start)
 void aion_trim_all(struct iso_aion *engine)
 {
     pass_limit(engine, 0);
-    aion_run(engine, (struct aion_task){.what = AION_SWEEP});
+    aion_run_task(engine, (struct aion_task){.what = AION_SWEEP});
     aion_sessions_trim(engine);
     aion_unknown_trim(engine, engine->time.floor);
     if (engine->dedup.slots)
@@ -401,7 +401,7 @@ void iso_aion_tick(struct iso_aion *engine, uint64_t now)
     if (aion_reorder_queue_count(&engine->reorder.queue))
         aion_let_go(engine, aion_reorder_window_until(&engine->reorder.window, engine->time.now),
                     true);
-    aion_run(engine, (struct aion_task){.what = AION_TICK});
+    aion_run_task(engine, (struct aion_task){.what = AION_TICK});
     bool expired = false;
     while (arrivals->count && less(engine->time.now, arrivals->ring[arrivals->first].arrival) >=
                                   engine->options.finality_timeout_ms) {
@@ -424,11 +424,11 @@ void iso_aion_end(struct iso_aion *engine, uint64_t now)
     engine->time.limit = engine->time.passed = engine->time.promised = UINT64_MAX;
     aion_reorder_go(engine, UINT64_MAX, UINT64_MAX);
     if (aion_holds(engine)) {
-        aion_run(engine, (struct aion_task){
-                             .what = AION_ADVANCE, .until = UINT64_MAX, .start = UINT64_MAX});
+        aion_run_task(engine, (struct aion_task){
+                                  .what = AION_ADVANCE, .until = UINT64_MAX, .start = UINT64_MAX});
         aion_deferred_end(engine);
     }
-    aion_run(engine, (struct aion_task){.what = AION_END});
+    aion_run_task(engine, (struct aion_task){.what = AION_END});
     aion_ties_resolve(engine);
     aion_engine_validate(engine);
 }

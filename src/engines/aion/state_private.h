@@ -217,7 +217,7 @@ struct aion_task {
     uint64_t bytes; /* AION_EVICT: from each shard so many */
     struct iso_aion *engine;
 };
-void aion_run(struct iso_aion *engine, struct aion_task task);
+void aion_run_task(struct iso_aion *engine, struct aion_task task);
 void aion_let_go(struct iso_aion *engine, uint64_t until, bool emit);
 uint64_t aion_bytes(const struct iso_aion *engine);
 

@@ -38,7 +38,8 @@ void aion_group_end(struct iso_aion *engine, bool emit)
                    (group->count && group->order.keys[group->count - 1] > until);
     for (uint32_t i = 0; i < group->count; i++) {
         if (i && i % batch == 0)
-            aion_run(engine, (struct aion_task){.what = group->waits ? AION_KEEP : AION_APPLY});
+            aion_run_task(engine,
+                          (struct aion_task){.what = group->waits ? AION_KEEP : AION_APPLY});
         aion_take(engine, &engine->cache, &group->accepted[group->order.payloads[i]],
                   engine->time.now);
     }
@@ -46,11 +47,11 @@ void aion_group_end(struct iso_aion *engine, bool emit)
     group->unreported = emit ? 0 : group->unreported + group->count;
     group->count = 0;
     if (group->waits) {
-        aion_run(engine, (struct aion_task){.what = AION_KEEP});
+        aion_run_task(engine, (struct aion_task){.what = AION_KEEP});
         aion_reorder_queue_merge(&engine->reorder.queue);
         aion_let_go(engine, until, emit);
     } else {
-        aion_run(engine, (struct aion_task){.what = AION_APPLY, .emit = emit});
+        aion_run_task(engine, (struct aion_task){.what = AION_APPLY, .emit = emit});
     }
     group->waits = false;
     aion_spill(engine);

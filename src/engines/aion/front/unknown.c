@@ -163,7 +163,7 @@ bool iso_aion_resolve(struct iso_aion *engine, const struct iso_atoms *atoms, is
     aion_forget_unknown(engine, &engine->unknown.cache, t);
     forget_keys_of(engine, t);
     engine->stats.unknown--;
-    aion_run(engine, (struct aion_task){.what = AION_APPLY, .emit = true});
+    aion_run_task(engine, (struct aion_task){.what = AION_APPLY, .emit = true});
     engine->options.host.origin_is_index = old_index;
     aion_spill(engine);
     aion_engine_validate(engine);
@@ -214,10 +214,10 @@ static void age_some(struct iso_aion *engine, uint64_t floor, uint64_t until, ui
             continue;
         age_unknown(engine, unknown, until);
         if (++aged % AGE_BATCH == 0)
-            aion_run(engine, (struct aion_task){.what = AION_APPLY});
+            aion_run_task(engine, (struct aion_task){.what = AION_APPLY});
     }
     if (aged)
-        aion_run(engine, (struct aion_task){.what = AION_APPLY, .emit = true});
+        aion_run_task(engine, (struct aion_task){.what = AION_APPLY, .emit = true});
     if (engine->unknown.count >= REBUILD_FROM && engine->unknown.open < engine->unknown.count / 4)
         rebuild_history(engine);
 }

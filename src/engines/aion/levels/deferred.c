@@ -354,7 +354,7 @@ static void end_transaction(struct iso_aion *engine, struct aion_deferred_member
     member->transaction = ISO_NONE;
     engine->deferred.dead++;
     if (steps_on_the_way(engine) >= FLUSH)
-        aion_run(engine, (struct aion_task){.what = AION_APPLY});
+        aion_run_task(engine, (struct aion_task){.what = AION_APPLY});
 }
 
 /* ---- rc and stale ---- */
@@ -633,7 +633,7 @@ static void rebuild_history(struct aion_holding *deferred)
 /* Everything that was sent is applied, and final by what has passed. */
 static void finish(struct iso_aion *engine)
 {
-    aion_run(engine, (struct aion_task){.what = AION_APPLY});
+    aion_run_task(engine, (struct aion_task){.what = AION_APPLY});
     trim_snapshot_boundaries(&engine->deferred.boundaries, engine->time.floor);
     rebuild_history(&engine->deferred);
     aion_key_cache_forget(&engine->deferred.cache);

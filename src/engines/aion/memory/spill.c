@@ -83,9 +83,9 @@ static void evict_bytes(struct iso_aion *engine, uint64_t bytes)
     pin_ties(engine, true);
     aion_key_cache_forget(&engine->cache);
     aion_key_cache_forget(&engine->unknown.cache);
-    aion_run(engine, (struct aion_task){.what = AION_EVICT,
-                                        .bytes = bytes / engine->shards.count +
-                                                 (bytes % engine->shards.count != 0)});
+    aion_run_task(engine, (struct aion_task){.what = AION_EVICT,
+                                             .bytes = bytes / engine->shards.count +
+                                                      (bytes % engine->shards.count != 0)});
     pin_ties(engine, false);
 }
 
