@@ -25,10 +25,10 @@ void lower_assign(struct lowering *lowering, uint32_t number, struct value value
         lower_abort_if(lowering, value.null);
     uint32_t null = value.null == NONE ? lower_number(lowering, 0) : value.null;
     /* Either may be about the variable itself. */
-    uint32_t at =
-        lower_constant_of(lowering, null, &known) ? value.at : lower_keep(lowering, value.at);
-    lower_let(lowering, variable->null, null);
-    lower_let(lowering, variable->local, at);
+    bool certain = lower_constant_of(lowering, null, &known);
+    uint32_t at = certain ? value.at : lower_keep(lowering, value.at);
+    lower_let(lowering, certain ? variable->local : variable->null, certain ? at : null);
+    lower_let(lowering, certain ? variable->null : variable->local, certain ? null : at);
     lowering->body.states.list[number].may_be_null = value.null != NONE;
     lowering->body.states.list[number].interval = (struct interval){value.low, value.high};
 }

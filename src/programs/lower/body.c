@@ -115,8 +115,10 @@ static struct value take_expression(struct body_reader *reader, const char *cons
     if (end == reader->at || end == reader->count)
         lower_refuse(reader->lowering, first, "an expression was expected here");
     const PgQuery__Node *node = lower_parse_expression(reader->lowering, first, last);
-    if (node)
+    if (node) {
+        reader->lowering->at.planned = lower_is_planned(node);
         value = lower_expression(reader->lowering, NULL, node);
+    }
     reader->at = end;
     return value;
 }

@@ -39,9 +39,7 @@ static bool hoist_link(void *with, const PgQuery__Node *node)
     return false;
 }
 
-/* Sub-selects of the table that is about to change see it as it was. They may name no column of the
- * row. */
-static void hoist(struct lowering *lowering, const PgQuery__Node *node, const struct table *table)
+void lower_hoist(struct lowering *lowering, const PgQuery__Node *node, const struct table *table)
 {
     struct hoisting hoisting = {lowering, table};
     if (node)
@@ -230,9 +228,11 @@ static void change_rows(struct lowering *lowering, const struct change *change, 
     assert(!lowering->at.hoisted.count);
     struct scope scope = {NULL, from, NULL};
     struct combos combos;
-    hoist(lowering, change->where, change->table);
+    lower_hoist(lowering, change->where, change->table);
     for (size_t i = 0; i < change->set_count; i++)
-        hoist(lowering, change->sets[i], change->table);
+        lower_hoist(lowering, change->sets[i], change->table);
+    for (size_t i = 0; i < change->returning_count && change->given; i++)
+        lower_hoist(lowering, change->returning[i], change->table);
     if (!failed(lowering))
         lower_find_combos(lowering, NULL, from, &combos);
     else

@@ -308,8 +308,8 @@ static struct value lower_call(struct lowering *lowering, const struct scope *sc
     return lower_null(lowering);
 }
 
-struct value lower_expression(struct lowering *lowering, const struct scope *scope,
-                              const PgQuery__Node *node)
+static struct value lower_any_expression(struct lowering *lowering, const struct scope *scope,
+                                         const PgQuery__Node *node)
 {
     if (!(++lowering->limits.work & 63) && iso_prove_stop_asked(&lowering->program->stop))
         iso_error_set(lowering->error, ISO_UNDECIDED, "%s: the time is up", lowering->file.name);
@@ -363,4 +363,49 @@ struct value lower_expression(struct lowering *lowering, const struct scope *sco
         lower_refuse_node(lowering, node, construct_of(node));
         return lower_null(lowering);
     }
+}
+
+/* What an expression is made of beside constants. */
+struct parts {
+    const struct lowering *lowering;
+    bool variables, columns;
+};
+
+static bool find_parts(void *with, const PgQuery__Node *node)
+{
+    struct parts *parts = with;
+    const char *alias, *name;
+    if (node->node_case == PG_QUERY__NODE__NODE_SUB_LINK)
+        parts->columns = true;
+    if (node->node_case != PG_QUERY__NODE__NODE_COLUMN_REF)
+        return true;
+    bool variable = parts->lowering->body.function &&
+                    lower_names_of(node->column_ref, &alias, &name) &&
+                    lower_find_variable(parts->lowering, name) != NONE;
+    parts->variables = parts->variables || variable;
+    parts->columns = parts->columns || !variable;
+    return true;
+}
+
+/* PostgreSQL computes what names no column while it plans a statement, and what is of constants
+ * alone always, also where it is not reached then: whether that fails is not known. */
+static void check_planned(struct lowering *lowering, const PgQuery__Node *node)
+{
+    struct parts parts = {lowering, false, false};
+    lower_each_node(&node->base, find_parts, &parts);
+    if (!parts.columns && (lowering->at.planned || !parts.variables))
+        lower_refuse_node(lowering, node,
+                          "what names no column and can be out of range, in a query");
+}
+
+struct value lower_expression(struct lowering *lowering, const struct scope *scope,
+                              const PgQuery__Node *node)
+{
+    struct value value = lower_any_expression(lowering, scope, node);
+    bool computes = node->node_case == PG_QUERY__NODE__NODE_A_EXPR ||
+                    node->node_case == PG_QUERY__NODE__NODE_FUNC_CALL ||
+                    node->node_case == PG_QUERY__NODE__NODE_TYPE_CAST;
+    if (computes && value.fails != NONE && !failed(lowering))
+        check_planned(lowering, node);
+    return value;
 }

@@ -181,6 +181,11 @@ void lower_insert(struct lowering *lowering, const PgQuery__InsertStmt *insert,
         return;
     if (target->given && select->n_values_lists != 1)
         lower_refuse(lowering, target->location, "RETURNING of several rows INTO variables");
+    for (size_t i = 0; i < select->n_values_lists; i++)
+        for (size_t j = 0; j < select->values_lists[i]->list->n_items; j++)
+            lower_hoist(lowering, select->values_lists[i]->list->items[j], table);
+    for (size_t i = 0; i < insert->n_returning_list && target->given; i++)
+        lower_hoist(lowering, insert->returning_list[i], table);
     struct value *values = iso_allocate(sizeof *values * MOST_COLUMNS);
     uint32_t *done = iso_allocate(iso_list_bytes(select->n_values_lists, sizeof *done)), count = 0;
     for (size_t i = 0; i < select->n_values_lists && !failed(lowering); i++)

@@ -212,6 +212,7 @@ struct statement {
     struct iso_prove_span span;
     int64_t delta;  /* a node's location and this are its byte of the file */
     bool continued; /* it has a step already */
+    bool planned;   /* what names no column may be computed before it runs */
     uint32_t tag;   /* its script's location */
     ISO_LIST(struct use) uses;
     ISO_LIST(struct hoisted) hoisted;
@@ -510,6 +511,10 @@ void lower_select(struct lowering *lowering, const PgQuery__SelectStmt *select,
 void lower_insert(struct lowering *lowering, const PgQuery__InsertStmt *insert,
                   const struct target *target);
 
+/* Sub-selects of the table that is about to change see it as it was (change.c). They may name no
+ * column of the row. */
+void lower_hoist(struct lowering *lowering, const PgQuery__Node *node, const struct table *table);
+
 /* An UPDATE or a DELETE. */
 struct change {
     struct table *table;
@@ -529,6 +534,8 @@ void lower_change(struct lowering *lowering, struct change *change,
 
 /* ---- statement.c ---- */
 
+/* Whether PostgreSQL may compute parts of it before it runs. */
+bool lower_is_planned(const PgQuery__Node *node);
 void lower_statement(struct lowering *lowering, const PgQuery__Node *node,
                      const struct target *target);
 

@@ -2,11 +2,28 @@
  * insert.c and change.c. */
 #include "lower/lower_private.h"
 
+static bool find_link(void *with, const PgQuery__Node *node)
+{
+    *(bool *)with = *(bool *)with || node->node_case == PG_QUERY__NODE__NODE_SUB_LINK;
+    return true;
+}
+
+bool lower_is_planned(const PgQuery__Node *node)
+{
+    bool links = false;
+    lower_each_node(&node->base, find_link, &links);
+    if (node->node_case == PG_QUERY__NODE__NODE_SELECT_STMT)
+        return links || node->select_stmt->n_from_clause;
+    return links || node->node_case == PG_QUERY__NODE__NODE_UPDATE_STMT ||
+           node->node_case == PG_QUERY__NODE__NODE_DELETE_STMT;
+}
+
 void lower_statement(struct lowering *lowering, const PgQuery__Node *node,
                      const struct target *target)
 {
     struct change change = {.target = target};
     lowering->at.hoisted.count = 0;
+    lowering->at.planned = lower_is_planned(node);
     switch ((int)node->node_case) {
     case PG_QUERY__NODE__NODE_SELECT_STMT:
         lower_select(lowering, node->select_stmt, target);
