@@ -93,29 +93,50 @@ static unsigned conjunction(unsigned one, unsigned other)
     return one == TRUE && other == TRUE ? TRUE : NONE;
 }
 
+static unsigned compare(const struct table_cell *cell, uint32_t relation,
+                        const struct table_cell *other)
+{
+    unsigned order = cell->value < other->value ? 1 : cell->value == other->value ? 2 : 4;
+    if ((cell->is_given && cell->is_null) || (other->is_given && other->is_null))
+        return NONE;
+    return !cell->is_given || !other->is_given ? TRUE | FALSE | NONE
+           : order & relation                  ? TRUE
+                                               : FALSE;
+}
+
+static unsigned test(const struct table_node *node, const struct table_row *row)
+{
+    const struct table_cell *cell = &row->cells[node->column],
+                            constant = {.is_given = true, .value = node->constant};
+    switch (node->kind) {
+    case TABLE_COMPARE:
+        return compare(cell, node->relation, &constant);
+    case TABLE_AGAINST:
+        return compare(cell, node->relation, &row->cells[node->other]);
+    case TABLE_SAME:
+        return !cell->is_given                                   ? TRUE | FALSE
+               : !cell->is_null && cell->value == constant.value ? TRUE
+                                                                 : FALSE;
+    default:
+        return !cell->is_given ? TRUE | FALSE : cell->is_null ? TRUE : FALSE;
+    }
+}
+
 static unsigned evaluate(const struct table_node *nodes, uint32_t number,
                          const struct table_row *row)
 {
     const struct table_node *node = &nodes[number];
-    const struct table_cell *cell = &row->cells[node->column];
     unsigned found = 0;
-    if (node->kind == TABLE_COMPARE) {
-        unsigned relation = cell->value < node->constant    ? 1
-                            : cell->value == node->constant ? 2
-                                                            : 4;
-        if (!cell->is_given)
-            return TRUE | FALSE | NONE;
-        return cell->is_null ? NONE : relation & node->relation ? TRUE : FALSE;
-    }
-    if (node->kind == TABLE_IS_NULL)
-        return !cell->is_given ? TRUE | FALSE : cell->is_null ? TRUE : FALSE;
+    if (node->kind < TABLE_NOT)
+        return test(node, row);
     unsigned left = evaluate(nodes, node->left, row);
-    unsigned right = node->kind == TABLE_NOT ? TRUE : evaluate(nodes, node->right, row);
+    unsigned right = node->kind < TABLE_AND ? TRUE : evaluate(nodes, node->right, row);
     for (unsigned one = TRUE; one <= NONE; one *= 2) {
         for (unsigned other = TRUE; other <= NONE; other *= 2) {
             if (!(left & one) || !(right & other))
                 continue;
-            found |= node->kind == TABLE_NOT ? negation(one)
+            found |= node->kind == TABLE_NOT       ? negation(one)
+                     : node->kind == TABLE_UNKNOWN ? (one == NONE ? TRUE : FALSE)
                      : node->kind == TABLE_AND
                          ? conjunction(one, other)
                          : negation(conjunction(negation(one), negation(other)));
@@ -162,7 +183,9 @@ static bool is_asked(const struct table_query *query, uint32_t column)
 static bool is_in_condition(const struct table_query *query, uint32_t column)
 {
     for (uint32_t i = 0; i < query->node_count; i++)
-        if (query->nodes[i].kind <= TABLE_IS_NULL && query->nodes[i].column == column)
+        if (query->nodes[i].kind < TABLE_NOT &&
+            (query->nodes[i].column == column ||
+             (query->nodes[i].kind == TABLE_AGAINST && query->nodes[i].other == column)))
             return true;
     return false;
 }
@@ -333,33 +356,50 @@ static void judge_rows(const struct table_history *history, enum iso_level level
     }
 }
 
-/* False: it is not known. */
-static bool aggregate(const struct table_history *history, const struct table_query *query,
-                      const struct table_row *rows, const struct table_aggregate *aggregate,
-                      struct table_cell *value)
+static bool stood_before(const struct table_cell *cells, uint32_t count, int value)
 {
-    bool is_number = aggregate->function <= TABLE_COUNT;
+    for (uint32_t i = 0; i < count; i++)
+        if (cells[i].value == value)
+            return true;
+    return false;
+}
+
+/* What is counted of cells that are not null. */
+static int count_cells(enum table_function function, const struct table_cell *cells, uint32_t count)
+{
+    int value = count ? cells[0].value : 0, sum = 0, distinct = 0;
+    for (uint32_t i = 0; i < count; i++) {
+        bool is_further = function == TABLE_MIN ? cells[i].value < value : cells[i].value > value;
+        value = is_further ? cells[i].value : value;
+        sum += cells[i].value;
+        distinct += !stood_before(cells, i, cells[i].value);
+    }
+    return function <= TABLE_COUNT      ? (int)count
+           : function == TABLE_DISTINCT ? distinct
+           : function == TABLE_SUM      ? sum
+           : function == TABLE_AVERAGE  ? (count ? sum * TABLE_PARTS / (int)count : 0)
+                                        : value;
+}
+
+bool table_aggregate(const struct table_history *history, const struct table_query *query,
+                     const struct table_row *rows, const struct table_aggregate *aggregate,
+                     struct table_cell *value)
+{
+    struct table_cell cells[TABLE_ROWS];
     uint32_t count = 0;
-    *value = (struct table_cell){.is_given = true};
     for (uint32_t r = 0; r < TABLE_ROWS; r++) {
         struct part part = part_of(query, &history->keys[r], &rows[r]);
-        const struct table_cell *cell = &part.cells[aggregate->column];
+        const struct table_cell *cell = &rows[r].cells[aggregate->column];
         if (part.never)
             continue;
         if (!part.surely || (aggregate->function != TABLE_COUNT_ROWS && !cell->is_given))
             return false;
-        if (aggregate->function != TABLE_COUNT_ROWS && cell->is_null)
-            continue;
-        if (aggregate->function == TABLE_SUM)
-            value->value += cell->value;
-        else if (!count || (aggregate->function == TABLE_MIN ? cell->value < value->value
-                                                             : cell->value > value->value))
-            value->value = cell->value;
-        count++;
+        if (aggregate->function == TABLE_COUNT_ROWS || !cell->is_null)
+            cells[count++] = *cell;
     }
-    value->is_null = !is_number && !count;
-    if (is_number)
-        value->value = (int)count;
+    *value = (struct table_cell){.is_given = true,
+                                 .is_null = aggregate->function > TABLE_DISTINCT && !count};
+    value->value = value->is_null ? 0 : count_cells(aggregate->function, cells, count);
     return true;
 }
 
@@ -368,7 +408,7 @@ static void judge_aggregates(const struct table_history *history, const struct t
 {
     for (uint32_t i = 0; i < query->aggregate_count; i++) {
         struct table_cell value, told = query->aggregates[i].told;
-        if (!aggregate(history, query, rows, &query->aggregates[i], &value))
+        if (!table_aggregate(history, query, rows, &query->aggregates[i], &value))
             judgement->reasons |= TABLE_VALUE;
         else if (value.is_null != told.is_null || (!told.is_null && value.value != told.value))
             judgement->aggregate = true;
@@ -387,7 +427,9 @@ static void judge_bag(const struct table_history *history, const struct table_qu
     uint32_t matched = 0;
     for (uint32_t r = 0; r < TABLE_ROWS; r++) {
         struct part part = part_of(query, &history->keys[r], &rows[r]);
-        const struct table_cell *cell = &part.cells[query->bag_column];
+        bool is_bare = query->bag_column == TABLE_COLUMNS;
+        static const struct table_cell nothing = {.is_given = true};
+        const struct table_cell *cell = is_bare ? &nothing : &part.cells[query->bag_column];
         uint32_t i = 0;
         if (part.never)
             continue;

@@ -18,7 +18,8 @@ enum {
     TABLE_TRANSACTIONS = 10,
     TABLE_OPERATIONS = 5,
     TABLE_NODES = 7,
-    TABLE_BAG = 8
+    TABLE_BAG = 8,
+    TABLE_PARTS = 60 /* as many rows as there can be divide it */
 };
 
 struct table_cell {
@@ -26,11 +27,23 @@ struct table_cell {
     int value;
 };
 
-enum table_node_kind { TABLE_COMPARE, TABLE_IS_NULL, TABLE_NOT, TABLE_AND, TABLE_OR };
+/* TABLE_SAME: IS NOT DISTINCT FROM the constant; TABLE_AGAINST: compares with another column;
+ * TABLE_UNKNOWN: the left one IS UNKNOWN. */
+enum table_node_kind {
+    TABLE_COMPARE,
+    TABLE_IS_NULL,
+    TABLE_SAME,
+    TABLE_AGAINST,
+    TABLE_NOT,
+    TABLE_UNKNOWN,
+    TABLE_AND,
+    TABLE_OR
+};
 struct table_node {
     enum table_node_kind kind;
-    uint32_t column, relation; /* relation: bits: 1 less, 2 equal, 4 greater */
+    uint32_t column, other, relation; /* relation: bits: 1 less, 2 equal, 4 greater */
     int constant;
+    uint32_t spelling;    /* for who writes it as a text */
     uint32_t left, right; /* nodes behind this one */
 };
 
@@ -41,7 +54,15 @@ struct table_key {
 };
 
 enum table_asked { TABLE_ASKED_ROWS, TABLE_ASKED_AGGREGATES, TABLE_ASKED_BAG };
-enum table_function { TABLE_COUNT_ROWS, TABLE_COUNT, TABLE_SUM, TABLE_MIN, TABLE_MAX };
+enum table_function {
+    TABLE_COUNT_ROWS,
+    TABLE_COUNT,
+    TABLE_DISTINCT, /* as far as here how many */
+    TABLE_SUM,
+    TABLE_AVERAGE, /* in parts of TABLE_PARTS */
+    TABLE_MIN,
+    TABLE_MAX
+};
 enum table_time { TABLE_AT_START, TABLE_AT_OTS, TABLE_AT_LOCK };
 
 struct table_query {
@@ -49,7 +70,7 @@ struct table_query {
     struct table_node nodes[TABLE_NODES];
     uint32_t node_count; /* 0: no condition */
     enum table_asked asked;
-    bool is_partial;
+    bool is_partial, is_parted; /* is_parted: the next two ask the same of NOT and of IS UNKNOWN */
     enum table_time time;
     uint64_t ots;
     bool returned[TABLE_ROWS];
@@ -59,7 +80,7 @@ struct table_query {
         uint32_t column;
         struct table_cell told;
     } aggregates[2];
-    uint32_t bag_column, bag_count;
+    uint32_t bag_column, bag_count; /* TABLE_COLUMNS: of no column */
     struct table_cell bag[TABLE_BAG];
 };
 
@@ -113,6 +134,12 @@ struct table_row {
 };
 void table_state(const struct table_history *history, enum iso_level level, uint32_t transaction,
                  uint32_t operation, struct table_row rows[TABLE_ROWS]);
+
+/* What the aggregate is of these rows, of which each one counts that surely belongs to the answer;
+ * false: it is not known. */
+bool table_aggregate(const struct table_history *history, const struct table_query *query,
+                     const struct table_row *rows, const struct table_aggregate *aggregate,
+                     struct table_cell *value);
 
 /* Outcomes of the query's condition as bits: 1 true, 2 false, 4 null. */
 unsigned table_matches(const struct table_query *query, const struct table_row *row);
