@@ -7,10 +7,11 @@
  * condition each row meets it that is there.) Rows that one commit alone wrote say the same of the
  * order if the query returned all of them, or none: it reads the key of one.
  *
- * So what a commit leaves has to follow from the commit alone: it writes all columns of the
- * condition, or none. Where it writes some of them, of rows that a transaction of unknown outcome
- * wrote, of rows that the query's own transaction wrote before, of aggregates and of rows without
- * keys nothing is implied, and the query is counted.
+ * So what a commit leaves has to follow from the commit alone: it writes none of the condition's
+ * columns, or those that settle it (all of them, or `a` = 1 of `a = 2 AND b > 0`). What the query's
+ * own transaction wrote before settles it likewise. Where that is not so, of rows that a
+ * transaction of unknown outcome wrote, of aggregates and of rows without keys nothing is implied,
+ * and the query is counted.
  */
 #include <assert.h>
 
@@ -61,6 +62,8 @@ static void put(struct implying *implying, uint32_t transaction, uint32_t before
 
 /* ---- what a commit leaves ---- */
 
+static const struct judge_cell not_known = {ISO_ABSENT, 1 + ISO_UNJUDGED_UNKNOWN_VALUE};
+
 static const struct rowsets_version *version_at(const struct iso_rowsets *engine,
                                                 const struct rowsets_cell *cell, uint64_t cts)
 {
@@ -69,27 +72,14 @@ static const struct rowsets_version *version_at(const struct iso_rowsets *engine
     return version && version->cts == cts ? version : NULL;
 }
 
-/* Columns of the condition that the commit wrote in the row, of how many. */
-static uint32_t count_written(const struct judge *judge, uint32_t row, uint64_t cts, uint32_t *all)
+/* The slot is a column of the rows, not a part of their keys. */
+static bool is_of_rows(const struct judge *judge, uint32_t slot)
 {
-    uint32_t written = 0;
-    *all = 0;
-    for (uint32_t s = 0; s < judge_where_columns(judge); s++) {
-        const struct judge_slot *slot = &judge->asked.slots[s];
-        if (slot->column == ISO_NONE && slot->part != ISO_NONE)
-            continue;
-        ++*all;
-        written +=
-            slot->column != ISO_NONE &&
-            version_at(judge->engine, rowsets_find_cell(judge->engine, row, slot->column), cts);
-    }
-    return written;
+    return judge->asked.slots[slot].column != ISO_NONE || judge->asked.slots[slot].part == ISO_NONE;
 }
 
-static enum left meets_at(struct judge *judge, uint32_t row, iso_atom parts, uint64_t bound)
+static enum left decide(struct judge *judge)
 {
-    judge->query->bound = bound;
-    judge_see(judge, row, parts);
     struct judge_outcome outcome = judge_decide(judge, judge->row.there, judge->row.cells);
     if (outcome.there == ISO_TRUTH_FALSE || outcome.matches == ISO_TRUTH_FALSE)
         return LEFT_OTHERWISE;
@@ -97,16 +87,64 @@ static enum left meets_at(struct judge *judge, uint32_t row, iso_atom parts, uin
                                                                                 : LEFT_UNSURE;
 }
 
+/* Nor does the row meet the condition if the columns that are not known are NULL, as those are that
+ * an insert does not write. */
+static bool null_is_out(struct judge *judge)
+{
+    for (uint32_t s = 0; s < judge_where_columns(judge); s++)
+        if (is_of_rows(judge, s) && judge->row.cells[s].doubt == not_known.doubt)
+            judge->row.cells[s] = (struct judge_cell){ISO_ABSENT, 0};
+    return decide(judge) == LEFT_OTHERWISE;
+}
+
+static void see_before(struct judge *judge, uint32_t row, iso_atom parts, uint64_t bound)
+{
+    judge->query->bound = bound;
+    judge_see(judge, row, parts);
+}
+
+/* The row as the commit left it, as far as it wrote it; how many columns of the condition it did
+ * not write. */
+static uint32_t see_left(struct judge *judge, uint32_t row, iso_atom parts, uint64_t cts,
+                         uint32_t *written)
+{
+    uint32_t others = 0;
+    *written = 0;
+    see_before(judge, row, parts, cts + 1);
+    for (uint32_t s = 0; s < judge_where_columns(judge); s++) {
+        uint32_t column = judge->asked.slots[s].column;
+        bool is_written =
+            column != ISO_NONE &&
+            version_at(judge->engine, rowsets_find_cell(judge->engine, row, column), cts);
+        if (!is_of_rows(judge, s))
+            continue;
+        *written += is_written;
+        others += !is_written;
+        if (!is_written)
+            judge->row.cells[s] = not_known;
+    }
+    return others;
+}
+
+/* The commit deleted the row before it wrote it again. */
+static bool is_reborn(const struct judge *judge, uint32_t row, const struct rowsets_version *own)
+{
+    const struct rowsets_cell *cell = rowsets_find_cell(judge->engine, row, 0);
+    return own && own > judge->engine->store.versions + cell->first && own[-1].cts == own->cts;
+}
+
 static enum left left_by(struct judge *judge, uint32_t row, iso_atom parts, uint64_t cts)
 {
-    uint32_t all, written = count_written(judge, row, cts, &all);
+    uint32_t written, others = see_left(judge, row, parts, cts, &written);
     const struct rowsets_version *own =
         version_at(judge->engine, rowsets_find_cell(judge->engine, row, 0), cts);
     if (own && own->value == ISO_ABSENT)
         return LEFT_OTHERWISE;
-    if (!written && (all || !own))
-        return LEFT_AS_IT_WAS;
-    return written == all && own ? meets_at(judge, row, parts, cts + 1) : LEFT_UNSURE;
+    if (!written && (others || !own) && !is_reborn(judge, row, own))
+        return !own || null_is_out(judge) ? LEFT_AS_IT_WAS : LEFT_UNSURE;
+    if (!own)
+        judge->row.there = not_known;
+    return decide(judge);
 }
 
 /* ---- a row beside a condition ---- */
@@ -146,6 +184,12 @@ static bool is_said(struct implying *implying, bool is_returned)
     return iso_number_map_add(&implying->said, said, number) != number;
 }
 
+static enum left initially(struct judge *judge, uint32_t row, iso_atom parts)
+{
+    see_before(judge, row, parts, 1);
+    return decide(judge);
+}
+
 /* Puts what commits write to the row's key, if one of them leaves it so that it meets the
  * condition. A row in which nobody wrote the condition's columns has defaults that nobody knows. */
 static uint32_t put_writes(struct implying *implying, uint32_t row, iso_atom parts,
@@ -154,7 +198,7 @@ static uint32_t put_writes(struct implying *implying, uint32_t row, iso_atom par
     struct judge *judge = &implying->judge;
     bool meets = false;
     if (judge->engine->store.rows[row].candidates != ISO_NONE ||
-        meets_at(judge, row, parts, 1) != LEFT_OTHERWISE)
+        initially(judge, row, parts) != LEFT_OTHERWISE)
         return ROW_IS_UNSURE;
     uint32_t changes = find_lefts(implying, row, parts, &meets);
     if (!meets || !changes)
@@ -193,21 +237,34 @@ static uint32_t key_beside(struct implying *implying, uint32_t row, iso_atom par
 
 /* ---- what a query reads ---- */
 
-enum own { NOT_OWN, OWN_IS_OUT, OWN_IS_UNSURE };
+enum own { NOT_OWN, OWN_IS_OUT, OWN_IS_IN, OWN_IS_UNSURE };
 
-/* The transaction's own writes of the row before the query hide those of others if they say alone
- * that the query must not return it. */
+/* Whether the transaction wrote a column of the condition, in the row as it was seen. */
+static bool wrote_condition(const struct judge *judge)
+{
+    bool wrote = judge->row.is_reinserted;
+    for (uint32_t s = 0; s < judge_where_columns(judge); s++)
+        wrote |= is_of_rows(judge, s) && judge->row.cells[s].doubt != not_known.doubt;
+    return wrote;
+}
+
+/* What the transaction's own writes of the row before the query say alone of whether it had to be
+ * returned. Those of other columns leave it as it was. */
 static enum own own_of(struct judge *judge, uint32_t row, iso_atom parts)
 {
-    const struct rowsets_query *query = judge->query;
-    uint32_t low = 0, high = query->own_count;
-    ISO_BISECT(low, high, middle, query->owns[middle].parts < parts);
-    if (low == query->own_count || query->owns[low].parts != parts)
+    judge_see_own(judge, row, parts);
+    if (!judge->row.is_own)
         return NOT_OWN;
-    bool is_of_row = !query->owns[low].column; /* the row before its cells */
-    bool is_out =
-        is_of_row && !query->own_order && meets_at(judge, row, parts, 1) == LEFT_OTHERWISE;
-    return is_out ? OWN_IS_OUT : OWN_IS_UNSURE;
+    if (judge->query->own_order)
+        return OWN_IS_UNSURE;
+    switch (decide(judge)) {
+    case LEFT_MEETING:
+        return OWN_IS_IN;
+    case LEFT_OTHERWISE:
+        return OWN_IS_OUT;
+    default:
+        return wrote_condition(judge) || !null_is_out(judge) ? OWN_IS_UNSURE : NOT_OWN;
+    }
 }
 
 /* Reads go in front of the query's own: whether rows were found is read before what is in them. */
@@ -224,7 +281,7 @@ static void read_row(struct implying *implying, uint32_t row, iso_atom parts, bo
     enum own own = own_of(judge, row, parts);
     if (iso_truth_outcomes(covered) == ISO_TRUTH_FALSE && !is_returned)
         return;
-    if (own == OWN_IS_OUT && !is_returned)
+    if (own == (is_returned ? OWN_IS_IN : OWN_IS_OUT))
         return;
     bool is_known = own == NOT_OWN && iso_truth_outcomes(covered) == ISO_TRUTH_TRUE;
     uint32_t key = is_known ? key_beside(implying, row, parts, is_returned) : ROW_IS_UNSURE;

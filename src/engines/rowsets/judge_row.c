@@ -179,6 +179,18 @@ void judge_see(struct judge *judge, uint32_t number, iso_atom parts)
     row->covered = judge_covers(judge, number, parts);
 }
 
+void judge_see_own(struct judge *judge, uint32_t number, iso_atom parts)
+{
+    struct judge_row *row = &judge->row;
+    struct judge_cell *cells = row->cells;
+    *row = (struct judge_row){.row = number, .parts = parts, .cells = cells};
+    row->there = doubtful(ISO_UNJUDGED_UNKNOWN_VALUE);
+    for (uint32_t s = 0; s < judge->asked.slot_count; s++)
+        cells[s] = row->there;
+    lay_own_over(judge);
+    row->covered = judge_covers(judge, number, parts);
+}
+
 /* ---- as scalars ---- */
 
 static struct iso_json_text key_part(struct judge *judge, uint32_t number)

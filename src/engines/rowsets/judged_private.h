@@ -127,6 +127,8 @@ static inline uint32_t judge_where_columns(const struct judge *judge)
 
 /* judge_row.c */
 void judge_see(struct judge *judge, uint32_t row, iso_atom parts);
+/* The same where nothing is known of it but what the query's transaction wrote before. */
+void judge_see_own(struct judge *judge, uint32_t row, iso_atom parts);
 /* Whether the row lies between the bounds. */
 iso_truth judge_covers(struct judge *judge, uint32_t row, iso_atom parts);
 /* `there` and `cells` in place of the row's. */
