@@ -401,9 +401,9 @@ static void sum_up(const struct suite *suite, struct suite_result *result)
 
 /* The proxy asks behind a session's last statement whether what it recorded is sure: a moment for
  * that. Who left a process behind has sessions still. */
-static void let_sessions_end(const struct suite *suite)
+static void let_sessions_end(struct suite *suite)
 {
-    for (uint32_t waited = 0; waited < SESSIONS_MS; waited += 5) {
+    for (uint32_t waited = 0; waited < SESSIONS_MS; waited += ROUND_MS) {
         uint64_t open = 0;
         for (uint32_t i = 0; i < suite->gate.loop_count; i++) {
             const struct loop_counts *counts = loop_counts(suite->gate.loops[i]);
@@ -411,15 +411,15 @@ static void let_sessions_end(const struct suite *suite)
         }
         if (!open)
             return;
-        poll(NULL, 0, 5);
+        attend(suite);
     }
 }
 
 static enum iso_status finish(struct suite *suite, struct suite_result *result,
                               struct iso_error *error)
 {
-    serve_no_more(suite);
     let_sessions_end(suite);
+    serve_no_more(suite);
     gate_stop(&suite->gate);
     for (int i = 0; i < 2 && error->status == ISO_OK; i++) {
         take_records(suite, error);

@@ -107,7 +107,7 @@ static void look_at_catalog(struct observed *observed, const struct text *text)
                    !defines     ? OBSERVE_LOOK_BEHIND
                    : is_several ? OBSERVE_LOOK_SEVERAL
                                 : OBSERVE_LOOK_DEFINITION);
-    observed->will_define = defines && !observed->has_defined;
+    observed->will_define = defines;
     observed->has_defined = defines || (observed->has_defined && !is_behind);
 }
 
@@ -149,9 +149,20 @@ static void take_bind(struct observed *observed, const struct wire_piece *piece,
     struct wire_cursor cursor = wire_cursor(piece->body, piece->size);
     wire_text(&cursor);
     const struct prepared *prepared = observed_find_prepared(observed, wire_text(&cursor));
+    if (prepared)
+        look_at_catalog(observed, prepared->text);
     if (piece->begins)
         observed_ask_before(observed, prepared ? prepared->text : NULL, before);
     take_kept(observed, ENTRY_BIND, piece);
+}
+
+/* What is open is rolled back. */
+static void end_session(struct observed *observed, struct iso_text *before)
+{
+    if (observed->transaction.state == TRANSACTION_OPEN && !observed->pending.count &&
+        !observed->conversation.stops)
+        observed_end_transaction(observed, OUTCOME_ABORTED);
+    observed_ask_at_end(observed, before);
 }
 
 void observed_client(struct observed *observed, const struct wire_piece *piece,
@@ -198,7 +209,7 @@ void observed_client(struct observed *observed, const struct wire_piece *piece,
         break;
     case 'X':
         if (piece->begins)
-            observed_ask_at_end(observed, before);
+            end_session(observed, before);
         break;
     case 'F':
         observed_push(observed, ENTRY_FUNCTION, QUESTION_NONE);

@@ -61,7 +61,7 @@ void observed_free(struct observed *observed)
         observed_text_release(observed->pending.entries[i].text);
         iso_text_release(&observed->pending.entries[i].bytes);
     }
-    observed_settle(observed, true);
+    observed_settle_at_end(observed);
     observed_forget_savepoints(observed, 0);
     observed_text_release(observed->running.text);
     reading_release(&observed->running.reading);

@@ -90,10 +90,17 @@ struct soiled {
     uint32_t count, oids[16];
 };
 
+/* Relations that the transaction made, which nobody else sees: hashes of their names. */
+struct made {
+    uint32_t count;
+    uint64_t names[16];
+};
+
 struct savepoint {
     char *name;
     size_t mark;
     struct soiled soiled;
+    struct made made;
 };
 
 struct transaction {
@@ -108,8 +115,10 @@ struct transaction {
     bool may_have_changed; /* the catalog: it has to be asked whether what was used of it is what it
                               was */
     uint64_t writes, serial, statements, operations;
-    uint64_t reads; /* statements that were counted as recorded */
+    uint64_t reads;  /* statements that were counted as recorded */
+    int64_t held_at; /* nanoseconds: behind the last statement of which something was recorded */
     struct soiled soiled;
+    struct made made;
 };
 
 /* Answers that the server still owes: a ring (queue.c). */
@@ -216,7 +225,7 @@ struct observed {
     struct asked question;
     bool has_defined;  /* a statement may have changed the catalog, and nobody has looked since */
     bool just_defined; /* the last text that means something is a definition, and was looked at */
-    bool will_define;  /* the text at hand is the first one that may */
+    bool will_define;  /* the text at hand may */
 };
 
 /* observed.c */
@@ -271,6 +280,9 @@ void observed_end_transaction(struct observed *observed, enum outcome outcome);
 void observed_settle(struct observed *observed, bool at_once);
 void observed_set_savepoint(struct observed *observed, const char *name);
 void observed_return_to_savepoint(struct observed *observed, const char *name, bool releases);
+/* What the statement that ended made; whether the transaction made all that the query reads. */
+void observed_note_made(struct observed *observed);
+bool observed_made_all(const struct observed *observed, const struct plan_statement *query);
 void observed_forget_savepoints(struct observed *observed, uint32_t from);
 
 /* statement.c */
@@ -302,4 +314,6 @@ void observed_tell_statement(struct observed *observed);
 void observed_ask_before(struct observed *observed, const struct text *text,
                          struct iso_text *before);
 void observed_ask_at_end(struct observed *observed, struct iso_text *before); /* before Terminate */
+/* Once its connection is gone: a host can still say whether what waits was right. */
+void observed_settle_at_end(struct observed *observed);
 void observed_answer_own(struct observed *observed, const struct wire_piece *piece);

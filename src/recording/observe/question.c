@@ -213,12 +213,12 @@ static void ask_catalog(struct observed *observed, struct iso_text *before)
 
 void observed_ask_at_end(struct observed *observed, struct iso_text *before)
 {
-    if (!observed->waiting.catalog || observed->conversation.status != 'I' ||
-        observed->settings.is_standby || !may_ask(observed))
+    if (!observed->waiting.catalog || observed->settings.is_standby || !may_ask(observed))
         return;
     observed_settle(observed, false);
     observed_refresh_catalog(observed);
-    if (!observed->waiting.catalog)
+    if (!observed->waiting.catalog || is_told_catalog(observed) ||
+        observed->conversation.status != 'I')
         return;
     if (observe_catalog_wanted(observed->world->shared, observed->database, false))
         ask_catalog(observed, before);
@@ -226,15 +226,18 @@ void observed_ask_at_end(struct observed *observed, struct iso_text *before)
         ask_what_is_seen(observed, true, before);
 }
 
-/* Before a definition goes, what was recorded until then can still be confirmed: by a host, or by
- * whose snapshot is of now. */
+void observed_settle_at_end(struct observed *observed)
+{
+    observed_settle(observed, false);
+    if (observed->waiting.catalog)
+        is_told_catalog(observed);
+    observed_settle(observed, true);
+}
+
+/* Before a definition goes, a host can still confirm what was recorded until then. */
 static bool is_last_chance(const struct observed *observed)
 {
-    return observed->will_define &&
-           observe_is_awaited(observed->world->shared, observed->catalog) &&
-           (observed->world->shared->host.ask || observed->conversation.status == 'I' ||
-            (observed->conversation.status == 'T' &&
-             observed->transaction.isolation == ISOLATION_READ_COMMITTED));
+    return observed->will_define && observe_is_awaited(observed->world->shared, observed->catalog);
 }
 
 /* Before a statement that could be recorded: the catalog, if it is out of date, and what the
@@ -252,8 +255,7 @@ static void ask_what_is_meant(struct observed *observed, struct plan_statement *
     if (is_new)
         ask_catalog(observed, before);
     else if (is_last_chance(observed)) {
-        if (!is_told_catalog(observed))
-            ask_what_is_seen(observed, true, before);
+        is_told_catalog(observed);
         return;
     }
     is_worth = is_worth && (is_new || !plan_agrees(statement, observed->catalog));
@@ -271,7 +273,6 @@ static void ask_before(struct observed *observed, struct plan_statement *stateme
 {
     struct transaction *transaction = &observed->transaction;
     observed_settle(observed, false);
-    observed_refresh_catalog(observed);
     ask_what_is_meant(observed, statement, before);
     if (transaction->state != TRANSACTION_OPEN || observed->conversation.status != 'T')
         return;
@@ -291,6 +292,8 @@ static void ask_before(struct observed *observed, struct plan_statement *stateme
 void observed_ask_before(struct observed *observed, const struct text *text,
                          struct iso_text *before)
 {
+    if (observed->database)
+        observed_refresh_catalog(observed);
     if (!observed->catalog || observed->settings.is_standby || !may_ask(observed))
         return;
     ask_before(observed, only_statement(text), before);

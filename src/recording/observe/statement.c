@@ -21,6 +21,32 @@ static bool is_session_known(const struct observed *observed)
            !observed->running.text->is_misread;
 }
 
+/* Whose tables the statement reads: of a FETCH its cursor's query; NULL: not known. */
+static const struct plan_statement *query_of(struct observed *observed)
+{
+    const struct plan_statement *statement = observed->running.statement;
+    if (statement->kind != PLAN_FETCH)
+        return statement;
+    const struct portal *cursor = observed_find_portal(observed, statement->name);
+    for (uint32_t i = 0; cursor && cursor->is_cursor && i < cursor->text->plan->count; i++) {
+        const struct plan_statement *declared = &cursor->text->plan->statements[i];
+        if (declared->kind == PLAN_DECLARE && !strcmp(declared->name, cursor->name))
+            return declared;
+    }
+    return NULL;
+}
+
+/* Nobody else sees what the transaction itself made. */
+static enum plan_reason refused(struct observed *observed, enum plan_reason reason)
+{
+    const struct plan_statement *query = query_of(observed);
+    if (query && observed_made_all(observed, query))
+        return REASON_NO_TABLE;
+    return observed->running.statement->kind == PLAN_FETCH
+               ? reason
+               : reading_refused(&observed->running.input, reason);
+}
+
 /* Why nothing of it is recorded, and whether it does anything besides. */
 static void judge_statement(struct observed *observed)
 {
@@ -41,9 +67,7 @@ static void judge_statement(struct observed *observed)
     if (statement->kind == PLAN_WRITE && observed->running.is_admitted)
         observed->running.written = written_of(&observed->running.input);
     if (reason && statement->counts_as_read)
-        observed->running.passed = statement->kind == PLAN_FETCH
-                                       ? reason
-                                       : reading_refused(&observed->running.input, reason);
+        observed->running.passed = refused(observed, reason);
 }
 
 void observed_tell_moment(struct observed *observed)
@@ -142,12 +166,7 @@ static bool take_cursor(struct observed *observed)
     }
     observed->running.portal = cursor;
     observed->running.sent = cursor->sent;
-    observed->running.input.statement = NULL;
-    for (uint32_t i = 0; i < cursor->text->plan->count; i++) {
-        struct plan_statement *statement = &cursor->text->plan->statements[i];
-        if (statement->kind == PLAN_DECLARE && !strcmp(statement->name, cursor->name))
-            observed->running.input.statement = statement;
-    }
+    observed->running.input.statement = query_of(observed);
     observed->running.input.constants = &cursor->text->constants;
     observed->running.input.parameters = &cursor->parameters;
     if (!observed->running.input.statement || !cursor->is_admitted)
@@ -378,6 +397,7 @@ static void note_effects(struct observed *observed)
         observed->doubt.epoch++;
     }
     observed->transaction.sets |= is_set;
+    observed_note_made(observed);
     if (!is_pure)
         observed_may_do_anything(observed);
     if (is_set && !statement->isolation)
@@ -420,6 +440,8 @@ void observed_end_statement(struct observed *observed, const char *tag, bool who
         observed->running.portal->has_run = true;
     if (statement->kind == PLAN_WRITE)
         end_write(observed, tag);
+    if (observed->catalog && iso_recorder_mark(observed->session) > observed->running.mark)
+        transaction->held_at = observe_hold(observed->world->shared, observed->catalog);
     note_effects(observed);
     if (statement->may_set)
         observed->settings.by_default = ISOLATION_UNKNOWN;

@@ -2,6 +2,7 @@
 
 #include <assert.h>
 
+#include "base/hash.h"
 #include "base/memory.h"
 
 enum { SAVEPOINTS_MOST = 256 };
@@ -10,6 +11,57 @@ void observed_forget_savepoints(struct observed *observed, uint32_t from)
 {
     while (observed->savepoints.count > from)
         iso_free(observed->savepoints.list[--observed->savepoints.count].name);
+}
+
+/* ---- relations that it made ---- */
+
+static uint64_t hash_of_name(const char *schema, const char *name)
+{
+    return iso_hash_number(iso_hash_text(schema, strlen(schema))) ^
+           iso_hash_text(name, strlen(name));
+}
+
+static const PgQuery__RangeVar *made_by(const PgQuery__Node *node)
+{
+    const PgQuery__IntoClause *into = NULL;
+    switch (node ? node->node_case : PG_QUERY__NODE__NODE__NOT_SET) {
+    case PG_QUERY__NODE__NODE_CREATE_STMT:
+        return node->create_stmt->if_not_exists ? NULL : node->create_stmt->relation;
+    case PG_QUERY__NODE__NODE_CREATE_TABLE_AS_STMT:
+        into = node->create_table_as_stmt->if_not_exists ? NULL : node->create_table_as_stmt->into;
+        break;
+    case PG_QUERY__NODE__NODE_SELECT_STMT:
+        into = node->select_stmt->into_clause;
+        break;
+    default:
+        break;
+    }
+    return into ? into->rel : NULL;
+}
+
+void observed_note_made(struct observed *observed)
+{
+    struct made *made = &observed->transaction.made;
+    const PgQuery__RangeVar *relation = made_by(observed->running.statement->node);
+    if (relation && !observed->running.fails &&
+        made->count < sizeof made->names / sizeof *made->names)
+        made->names[made->count++] = hash_of_name(relation->schemaname, relation->relname);
+}
+
+/* Of one that is not understood nobody knows whether it reads others, too. */
+bool observed_made_all(const struct observed *observed, const struct plan_statement *query)
+{
+    const struct made *made = &observed->transaction.made;
+    if (query->table_count && query->reason)
+        return false;
+    for (uint32_t i = 0, j; i < query->table_count; i++) {
+        uint64_t name = hash_of_name(query->tables[i].schema, query->tables[i].name);
+        for (j = 0; j < made->count && made->names[j] != name; j++)
+            ;
+        if (j == made->count)
+            return false;
+    }
+    return true;
 }
 
 void observed_begin_transaction(struct observed *observed, enum transaction_state state,
@@ -30,8 +82,8 @@ static void withdraw(struct observed *observed, uint64_t reads)
     pthread_mutex_unlock(&observed->world->lock);
 }
 
-/* What was recorded is right if nothing changed in the catalog since it was read: which is asked
- * later, for many records at once. A record that lists nothing is right anyway, and waits only for
+/* What was recorded is right if nothing changed in the catalog since it was read, up to the last
+ * statement: which is asked later, for many records at once. A record that lists nothing is right anyway, and waits only for
  * its turn: what its transaction wrote, if it did, the stream has by an xid. */
 static void wait_for_confirmation(struct observed *observed, bool has_claims)
 {
@@ -46,7 +98,7 @@ static void wait_for_confirmation(struct observed *observed, bool has_claims)
         return;
     if (!waiting->catalog)
         waiting->catalog = catalog_share(observed->catalog);
-    waiting->at = observe_hold(observed->world->shared, waiting->catalog);
+    waiting->at = observed->transaction.held_at;
     waiting->reads += observed->transaction.reads;
 }
 
@@ -136,9 +188,10 @@ void observed_set_savepoint(struct observed *observed, const char *name)
         observed_lose(observed);
         return;
     }
-    ISO_APPEND(observed->savepoints, (struct savepoint){iso_copy_text(name, strlen(name)),
-                                                        iso_recorder_mark(observed->session),
-                                                        observed->transaction.soiled});
+    ISO_APPEND(observed->savepoints,
+               (struct savepoint){iso_copy_text(name, strlen(name)),
+                                  iso_recorder_mark(observed->session),
+                                  observed->transaction.soiled, observed->transaction.made});
 }
 
 void observed_return_to_savepoint(struct observed *observed, const char *name, bool releases)
@@ -149,7 +202,8 @@ void observed_return_to_savepoint(struct observed *observed, const char *name, b
         if (!releases)
             iso_recorder_rollback_to(observed->session, observed->savepoints.list[i].mark);
         if (!releases)
-            observed->transaction.soiled = observed->savepoints.list[i].soiled;
+            observed->transaction.soiled = observed->savepoints.list[i].soiled,
+            observed->transaction.made = observed->savepoints.list[i].made;
         observed->transaction.has_failed &= releases;
         observed->transaction.writes += !releases;
         forget_settings(observed, !releases);

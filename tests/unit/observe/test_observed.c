@@ -183,9 +183,8 @@ static void column(struct talk *talk, const char *oid, const char *table, const 
                               "t", "", "0", "t", generation_of(oid)});
 }
 
-static void connects(struct talk *talk)
+static void opens(struct talk *talk)
 {
-    static const char startup[] = "user\0me\0database\0shop\0";
     struct iso_error error = {0};
     snprintf(talk->path, sizeof talk->path, "%s/observed.%d", temporary_folder(), (int)getpid());
     unlink(talk->path);
@@ -193,6 +192,11 @@ static void connects(struct talk *talk)
     assert_non_null(talk->recorder);
     observe_shared_init(&talk->shared, talk->recorder, "t");
     talk->world = observe_world_new(&talk->shared);
+}
+
+static void logs_in(struct talk *talk)
+{
+    static const char startup[] = "user\0me\0database\0shop\0";
     talk->observed = observed_new(talk->world, 1, (const uint8_t *)startup, sizeof startup);
     talk->check = "103";
     *talk->asked = 0;
@@ -204,7 +208,8 @@ static void connects(struct talk *talk)
 
 static void begin(struct talk *talk)
 {
-    connects(talk);
+    opens(talk);
+    logs_in(talk);
     /* public.kv (k int primary key, v int), and the same table once more under another name */
     assert_string_equal(talk->asked, "QQS");
     own(talk, 1, (const char *const[]){"0"});
@@ -774,7 +779,8 @@ static void an_answer_that_ends_too_early_ends_the_observing(void **state)
 {
     (void)state;
     struct talk talk;
-    connects(&talk);
+    opens(&talk);
+    logs_in(&talk);
     assert_string_equal(talk.asked, "QQS");
     own(&talk, 1, (const char *const[]){"0"});
     closed(&talk);
@@ -852,6 +858,125 @@ static void rollback_ends_what_stood_before_it_in_a_string(void **state)
 
 /* What a client makes the proxy keep has bounds, beyond which it is passed on unseen: messages that
  * wait, their bytes, names. */
+/* ---- beside a host that has a connection of its own ---- */
+
+struct host {
+    int looks[3];
+    bool is_dropped;
+};
+
+static int admit(void *context, const char *database)
+{
+    (void)context, (void)database;
+    return 0;
+}
+
+static void look(void *context, const char *database, enum observe_look what)
+{
+    (void)database;
+    ((struct host *)context)->looks[what]++;
+}
+
+static bool tell(void *context, const char *database, const struct observe_asked *asked)
+{
+    static const char *const rows[][16] = {
+        {"0", "g", "", "f", "f", "0", "", "0", "", "f", "f", "f", "", "0", "f", "3"},
+        {"20000", "public", "kv", "t", "f", "1", "k", "23", "1", "t", "t", "t", "", "0", "t", "9"},
+        {"20000", "public", "kv", "t", "f", "2", "v", "23", "1", "t", "t", "t", "", "0", "t", "9"}};
+    (void)database;
+    for (int i = 0; i < (((struct host *)context)->is_dropped ? 1 : 3); i++)
+        asked->take(asked->context, rows[i]);
+    return true;
+}
+
+static void begin_beside(struct talk *talk, struct host *host)
+{
+    *host = (struct host){.is_dropped = false};
+    opens(talk);
+    talk->shared.host = (struct observe_host){admit, NULL, look, tell, host};
+    logs_in(talk);
+}
+
+/* A session may end within a transaction, and the table be dropped right behind it: by its last
+ * message, or by its connection's end, the host confirms what it read. */
+static void what_a_session_read_last_is_confirmed(void **state)
+{
+    (void)state;
+    for (int is_dropped = 0; is_dropped < 2; is_dropped++) {
+        struct talk talk;
+        struct host host;
+        begin_beside(&talk, &host);
+        asks(&talk, "BEGIN ISOLATION LEVEL READ COMMITTED");
+        completes(&talk, "BEGIN", "T");
+        selects(&talk, "SELECT k, v FROM kv WHERE k = 7", "7", "5", "T");
+        host.is_dropped = is_dropped;
+        end(&talk, is_dropped ? ""
+                              : "{\"sid\":\"t/0/1\",\"tid\":\"t/0/1.0\",\"sno\":0,\"ops\":[{\"t\":"
+                                "\"r\",\"row\":\"public.kv/7\",\"cells\":{\"v\":\"5\"}}],"
+                                "\"status\":\"aborted\"}\n");
+    }
+}
+
+/* What was read is confirmed before a definition goes, also where that was prepared and its
+ * transaction is not over. */
+static void a_definition_that_was_prepared_is_one(void **state)
+{
+    static const char parse[] = "s\0DROP TABLE kv\0\0", bind[] = "\0s\0\0\0\0\0\0\0";
+    struct talk talk;
+    struct host host;
+    (void)state;
+    begin_beside(&talk, &host);
+    client(&talk, 'P', parse, sizeof parse - 1);
+    client(&talk, 'S', "", 0);
+    assert_true(server(&talk, '1', "", 0));
+    assert_true(server(&talk, 'Z', "I", 1));
+    asks(&talk, "BEGIN ISOLATION LEVEL READ COMMITTED");
+    completes(&talk, "BEGIN", "T");
+    selects(&talk, "SELECT k, v FROM kv WHERE k = 7", "7", "5", "T");
+    const struct catalog *catalog = talk.observed->catalog;
+    assert_true(catalog->held_at > catalog->confirmed_at);
+    int looks = host.looks[OBSERVE_LOOK_DEFINITION];
+    client(&talk, 'B', bind, sizeof bind - 1);
+    assert_int_equal(host.looks[OBSERVE_LOOK_DEFINITION], looks + 1);
+    assert_true(catalog->held_at < catalog->confirmed_at);
+    observed_lose(talk.observed);
+    end(&talk, "");
+}
+
+/* Nobody else sees them: they are not among the reads that could have been recorded. */
+static void reads_of_tables_that_the_transaction_made_are_not_counted(void **state)
+{
+    static const struct {
+        const char *made, *tag, *reads;
+        int counted;
+    } cases[] = {
+        {"CREATE TABLE own (k int)", "CREATE TABLE", "SELECT k FROM own", 0},
+        {"CREATE TABLE own AS SELECT 1 k", "SELECT 1", "SELECT k FROM own", 0},
+        {"CREATE TABLE own (k int)", "CREATE TABLE", "SELECT k FROM kv", 1},
+        {"CREATE TABLE own (k int)", "CREATE TABLE", "SELECT 1 FROM own, kv", 1},
+        {"CREATE TABLE own (k int)", "CREATE TABLE", "SELECT own.f FROM own WHERE f(own.k)", 1},
+        {"CREATE TABLE IF NOT EXISTS own (k int)", "CREATE TABLE", "SELECT k FROM own", 1},
+        {"DECLARE c CURSOR FOR SELECT generate_series(1, 2)", "DECLARE CURSOR", "FETCH 1 FROM c",
+         0},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct talk talk;
+        begin(&talk);
+        asks(&talk, "BEGIN ISOLATION LEVEL READ COMMITTED");
+        completes(&talk, "BEGIN", "T");
+        asks(&talk, cases[i].made);
+        completes(&talk, cases[i].tag, "T");
+        client(&talk, 'Q', cases[i].reads, strlen(cases[i].reads) + 1);
+        while (talk.observed->pending.count && observed_head(talk.observed)->own)
+            observed_pop(talk.observed);
+        completes(&talk, "SELECT 0", "T");
+        assert_int_equal(talk.world->counts.reads, cases[i].counted);
+        observed_lose(talk.observed);
+        end(&talk, "");
+    }
+}
+
 static void what_a_client_makes_it_keep_is_bounded(void **state)
 {
     static char large[1 << 16], named[32];
@@ -907,6 +1032,9 @@ int main(void)
         cmocka_unit_test(what_does_not_follow_in_its_session_has_no_record),
         cmocka_unit_test(only_what_could_be_recorded_asks_what_is_seen),
         cmocka_unit_test(rollback_ends_what_stood_before_it_in_a_string),
+        cmocka_unit_test(what_a_session_read_last_is_confirmed),
+        cmocka_unit_test(a_definition_that_was_prepared_is_one),
+        cmocka_unit_test(reads_of_tables_that_the_transaction_made_are_not_counted),
         cmocka_unit_test(what_a_client_makes_it_keep_is_bounded),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
