@@ -6,6 +6,7 @@
 #include "base/memory.h"
 #include "history/copy.h"
 #include "judge/judge.h"
+#include "rowsets/rowsets.h"
 
 enum { ORDER_SECONDS = 60, VIOLATIONS_SHOWN = 5 };
 /* How long a server may take to write down what others see already (synchronous_commit = off). */
@@ -66,8 +67,18 @@ struct part {
     uint64_t count;    /* transactions of the level */
     uint64_t unplaced; /* reads of those that have no snapshot */
     struct iso_judge_options options;
+    struct iso_rowsets_options columns;
     struct iso_judgement judgement;
 };
+
+static void start(struct part *part, const struct run_stream *stream)
+{
+    run_kept_init(&part->kept);
+    iso_judge_options_init(&part->options);
+    iso_rowsets_options_init(&part->columns);
+    iso_pipeline_know_columns(stream->pipeline, &part->columns);
+    part->options.columns = &part->columns;
+}
 
 static void release(struct part *part)
 {
@@ -189,7 +200,7 @@ static enum iso_status judge_level(struct app *app, struct levels *levels,
     struct part part = {.name = suite_level_names[level]};
     const struct iso_history *all = stream->kept.history;
     const struct suite_record *record;
-    run_kept_init(&part.kept);
+    start(&part, stream);
     for (uint32_t t = 0; t < all->txns.count; t++) {
         unsigned place = place_of(levels, all, t, &record);
         bool is_of_it = place == level;
@@ -198,7 +209,6 @@ static enum iso_status judge_level(struct app *app, struct levels *levels,
             part.unplaced += count_reads(all, t);
         (is_of_it ? iso_history_copy_timed : add_versions)(part.kept.history, all, t);
     }
-    iso_judge_options_init(&part.options);
     part.options.engine = ISO_JUDGE_CHRONOS;
     part.options.order.level = level == SUITE_READ_COMMITTED ? ISO_RC : ISO_SI;
     part.options.allow_unjudged = levels->allow_unjudged;
@@ -250,9 +260,8 @@ static enum iso_status judge_serializable(struct app *app, struct levels *levels
                                           const struct run_stream *stream)
 {
     struct part part = {.name = "ser"};
-    run_kept_init(&part.kept);
+    start(&part, stream);
     part.count = copy_serializable(levels, stream->kept.history, part.kept.history);
-    iso_judge_options_init(&part.options);
     part.options.order.level = ISO_SER;
     part.options.order.neighbours = true;
     part.options.order.timeout = ORDER_SECONDS;
@@ -293,13 +302,12 @@ static enum iso_status judge_asked(struct app *app, struct levels *levels,
 {
     struct part part = {.name = iso_level_name((enum iso_level)level)};
     const struct iso_history *all = stream->kept.history;
-    run_kept_init(&part.kept);
+    start(&part, stream);
     for (uint32_t t = 0; t < all->txns.count; t++) {
         const struct suite_record *record = suite_told_find(&levels->told, all, t);
         if (!record || !record->has_rolled_back)
             iso_history_copy_timed(part.kept.history, all, t);
     }
-    iso_judge_options_init(&part.options);
     part.options.order.level = (enum iso_level)level;
     part.options.order.keys_by_commit = level == ISO_SI || level == ISO_SER;
     part.options.order.timeout = ORDER_SECONDS;

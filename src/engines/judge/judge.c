@@ -114,8 +114,8 @@ enum iso_status iso_judge_check_options(const struct iso_judge_options *options,
 /* The engine, and beside it what queries did not find: each has a verdict of its own. */
 struct beside {
     const struct iso_history *history;
+    const struct iso_judge_options *options;
     const struct iso_check_options *times;
-    struct iso_scans *scans;
     bool is_aion;
     struct iso_verdict *verdict, asked;
     enum iso_status status;
@@ -126,7 +126,7 @@ static void judge_part(void *context, unsigned part)
 {
     struct beside *beside = context;
     if (part)
-        judge_queries(beside->times->level, beside->times->threads, beside->scans, &beside->asked);
+        judge_queries(beside->options, beside->times, &beside->asked);
     else
         beside->status = (beside->is_aion ? iso_aion_check : iso_chronos_check)(
             beside->history, beside->times, beside->verdict, beside->error);
@@ -143,8 +143,8 @@ static enum iso_status judge_times(const struct iso_judge_options *options,
     judgement->has_verdict = true;
     verdict->versions_by_commit = times.overlaps;
     struct beside beside = {.history = judgement->history,
+                            .options = options,
                             .times = &times,
-                            .scans = options->scans,
                             .is_aion = is_aion,
                             .verdict = verdict,
                             .error = error};

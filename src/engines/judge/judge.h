@@ -15,6 +15,8 @@
 #include "verdict/verdict.h"
 #include "verdict/polygraph.h"
 
+struct iso_rowsets_options;
+
 enum iso_judge_engine { ISO_JUDGE_AUTO, ISO_JUDGE_CHRONOS, ISO_JUDGE_AION, ISO_JUDGE_POLYGRAPH };
 
 struct iso_judge_options {
@@ -25,6 +27,8 @@ struct iso_judge_options {
     bool allow_unjudged;
     bool any_order;          /* when timestamps say violated, polygraph says which it is */
     struct iso_scans *scans; /* counts conditions that no index serves; borrowed; or NULL */
+    /* What is known of columns and keys; borrowed; NULL: what a file says of them. */
+    const struct iso_rowsets_options *columns;
 };
 
 /* SI, sessions in order, one thread, 1000 violations listed, 1000 of them of one key. */

@@ -14,7 +14,7 @@ void judge_leave_to_stream(struct iso_history *history);
 void judge_know_columns(struct iso_rowsets_options *options);
 
 /* Judges the queries at their moments, into a verdict that is not concluded. */
-void judge_queries(enum iso_level level, uint32_t threads, struct iso_scans *scans,
+void judge_queries(const struct iso_judge_options *options, const struct iso_check_options *times,
                    struct iso_verdict *verdict);
 void judge_count_queries(struct iso_verdict *verdict,
                          const struct iso_verdict *asked); /* in a verdict of their own */

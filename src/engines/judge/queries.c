@@ -86,7 +86,7 @@ void judge_know_columns(struct iso_rowsets_options *options)
 }
 
 /* Where the rows of one query may be of several moments, or of none in particular, nothing is said
- * of rows that it did not return. */
+ * of rows that it did not return; unless its messages bound these moments. */
 static void leave_queries(struct iso_verdict *verdict)
 {
     const struct iso_ranges *ranges = &verdict->history->ranges;
@@ -99,10 +99,12 @@ static void leave_queries(struct iso_verdict *verdict)
     }
 }
 
-void judge_queries(enum iso_level level, uint32_t threads, struct iso_scans *scans,
+void judge_queries(const struct iso_judge_options *options, const struct iso_check_options *times,
                    struct iso_verdict *verdict)
 {
-    if (level != ISO_SI && level != ISO_SER && level != ISO_PC) {
+    enum iso_level level = times->level;
+    bool by_messages = level == ISO_RC && verdict->history->messages;
+    if (level != ISO_SI && level != ISO_SER && level != ISO_PC && !by_messages) {
         leave_queries(verdict);
         return;
     }
@@ -110,12 +112,14 @@ void judge_queries(enum iso_level level, uint32_t threads, struct iso_scans *sca
     struct iso_rowsets_stats stats;
     struct asking asking = {.verdict = verdict};
     judge_know_columns(&asked);
-    asked.level = level == ISO_SER ? ISO_SER : ISO_SI;
-    asked.shards = threads;
+    if (options->columns)
+        asked = *options->columns;
+    asked.level = level == ISO_SER || by_messages ? level : ISO_SI;
+    asked.shards = times->threads;
     asked.scan_limit = verdict->history->ranges.limit;
-    asked.scans = scans;
+    asked.scans = options->scans;
     asked.on_finding = take_finding;
-    asked.context = &asking;
+    asked.reports = &asking;
     iso_rowsets_check(verdict->history, &asked, &stats);
     for (int axiom = 0; axiom < ISO_AXIOMS; axiom++)
         iso_number_map_release(&asking.found[axiom]);

@@ -100,7 +100,8 @@ static void tell_unjudged(void *context, const struct iso_rowsets_unjudged *unju
 static struct iso_rowsets *new_engine(struct checking *checking, unsigned shard)
 {
     struct iso_rowsets_options own = *checking->options;
-    own.retention = 0; /* all queries are there before the first commit */
+    /* all queries are there before the first commit */
+    own.retention = own.level == ISO_RC ? ISO_ROWSETS_FOREVER : 0;
     own.shards = 1;
     own.on_finding = tell_finding;
     own.on_unjudged = own.on_unjudged ? tell_unjudged : NULL;
@@ -117,12 +118,11 @@ static struct iso_rowsets *new_engine(struct checking *checking, unsigned shard)
     return engine;
 }
 
-static void check_shard(void *context, unsigned shard)
+/* Each once its moment is past. */
+static void judge_in_order(struct iso_rowsets *engine, const struct checking *checking)
 {
-    struct checking *checking = context;
     const struct iso_history *history = checking->history;
     const uint32_t *commits = checking->commits;
-    struct iso_rowsets *engine = new_engine(checking, shard);
     take_but_versions(engine, history);
     for (uint32_t i = 0; i < checking->commit_count; i++) {
         uint64_t cts = history->txns.cts[commits[i]];
@@ -134,10 +134,23 @@ static void check_shard(void *context, unsigned shard)
         rowsets_take_versions(engine, commits[i]);
     }
     iso_rowsets_end(engine);
+}
+
+static void check_shard(void *context, unsigned shard)
+{
+    struct checking *checking = context;
+    const struct iso_history *history = checking->history;
+    const uint32_t *commits = checking->commits;
+    struct iso_rowsets *engine = new_engine(checking, shard);
+    if (engine->options.level == ISO_RC) {
+        rowsets_take_all(engine, history);
+        rowsets_judge_between(engine, history, commits, checking->commit_count);
+    } else {
+        judge_in_order(engine, checking);
+    }
     iso_rowsets_stats(engine, &checking->stats[shard]);
     iso_rowsets_free(engine);
 }
-
 void iso_rowsets_check(const struct iso_history *history, const struct iso_rowsets_options *options,
                        struct iso_rowsets_stats *stats)
 {

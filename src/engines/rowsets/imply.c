@@ -46,11 +46,6 @@ struct implying {
 
 /* ---- what a row is to a result ---- */
 
-static bool counts(const struct judge *judge)
-{
-    return judge->returned.has_aggregates || judge->returned.has_bag;
-}
-
 static void see_standing(struct judge *judge, uint32_t row, iso_atom parts, uint64_t bound,
                          struct standing *standing)
 {
@@ -326,7 +321,8 @@ static void imply_of_row(struct judge *judge, uint32_t row, iso_atom parts)
     uint64_t bound = query->bound;
     see_standing(judge, row, parts, bound, &implying->now);
     bool is_unclear = judge->row.is_own && query->own_order;
-    implying->is_unsure |= implying->now.kind == NOBODY_KNOWS || (is_unclear && counts(judge));
+    implying->is_unsure |=
+        implying->now.kind == NOBODY_KNOWS || (is_unclear && judge_counts(judge));
     if (!is_unclear && implying->now.kind != NOBODY_KNOWS) {
         implied_moments_of(implying->judge.engine, row, &implying->moments);
         uint32_t later = first_later(implying, bound);

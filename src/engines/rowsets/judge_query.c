@@ -108,7 +108,7 @@ static void report_row(struct judge *judge, enum iso_violation_kind kind)
 
 /* It is wrong, unless it is not known: whether the transaction wrote before it read, or what
  * another one did. */
-static void judge_fault_of(struct judge *judge, enum judge_fault fault)
+void judge_fault_of(struct judge *judge, enum judge_fault fault)
 {
     assert(fault != JUDGE_CHANGED);
     if (fault == JUDGE_MISSING && judge->is_altered)
@@ -134,17 +134,12 @@ static void judge_returned_row(struct judge *judge, iso_atom parts)
         judge_doubt(judge, outcome.reasons, 1);
 }
 
-static bool was_returned(const struct rowsets_query *query, iso_atom parts)
+bool judge_was_returned(const struct rowsets_query *query, iso_atom parts)
 {
     uint32_t low = 0, high = query->row_count;
     assert(high < 2 || query->rows[0] <= query->rows[high - 1]);
     ISO_BISECT(low, high, middle, query->rows[middle] < parts);
     return low < query->row_count && query->rows[low] == parts;
-}
-
-static bool counts(const struct judge *judge)
-{
-    return judge->returned.has_aggregates || judge->returned.has_bag;
 }
 
 /* At ser, among transactions of one commit timestamp, who did not find a key stands before who
@@ -166,7 +161,7 @@ static bool shares_commit(const struct judge *judge, uint32_t row)
 /* Any other row. */
 static void judge_other_row(struct judge *judge, uint32_t row, iso_atom parts)
 {
-    if (!counts(judge) && was_returned(judge->query, parts))
+    if (!judge_counts(judge) && judge_was_returned(judge->query, parts))
         return;
     if (judge->query->is_range && shares_commit(judge, row))
         judge_doubt(judge, 1u << ISO_UNJUDGED_ROW_SETS, 0);
@@ -175,7 +170,7 @@ static void judge_other_row(struct judge *judge, uint32_t row, iso_atom parts)
     judge->scope.looked_at += outcome.there != ISO_TRUTH_FALSE;
     if (outcome.there == ISO_TRUTH_FALSE || outcome.matches == ISO_TRUTH_FALSE)
         return;
-    if (counts(judge))
+    if (judge_counts(judge))
         judge_count_row(judge, &outcome);
     else if (outcome.there == ISO_TRUTH_TRUE && outcome.matches == ISO_TRUTH_TRUE)
         judge_fault_of(judge, JUDGE_MISSING);
@@ -185,7 +180,7 @@ static void judge_other_row(struct judge *judge, uint32_t row, iso_atom parts)
 
 static void count_other_row(struct judge *judge, uint32_t row, iso_atom parts)
 {
-    if (!counts(judge) && was_returned(judge->query, parts))
+    if (!judge_counts(judge) && judge_was_returned(judge->query, parts))
         return;
     judge_see(judge, row, parts);
     if (judge->row.there.doubt || judge->row.there.value != ISO_ABSENT)
@@ -206,7 +201,7 @@ static bool is_within_limit(struct judge *judge)
  * values. */
 static void doubt_own_rows(struct judge *judge)
 {
-    if (judge->query->own_order && judge->query->own_count && counts(judge))
+    if (judge->query->own_order && judge->query->own_count && judge_counts(judge))
         judge_doubt(judge, 1u << ISO_UNJUDGED_OWN_ORDER, 0);
 }
 
@@ -256,20 +251,20 @@ static void judge_rows(struct judge *judge)
             judge_returned_row(judge, query->rows[i]);
     if (query->is_partial && !judge->returned.has_bag)
         return;
-    if (counts(judge) && !judge->engine->store.tables[judge->table].is_whole) {
+    if (judge_counts(judge) && !judge->engine->store.tables[judge->table].is_whole) {
         judge_doubt(judge, 1u << ISO_UNJUDGED_BEFORE_START, 0);
         return;
     }
-    if (counts(judge) && judge->is_altered) {
+    if (judge_counts(judge) && judge->is_altered) {
         judge_doubt(judge, 1u << ISO_UNJUDGED_DDL, 0);
         return;
     }
-    if (counts(judge) && is_lost(judge)) {
+    if (judge_counts(judge) && is_lost(judge)) {
         judge_doubt(judge, 1u << ISO_UNJUDGED_INCOMPLETE, 0);
         return;
     }
     doubt_own_rows(judge);
-    if (counts(judge) && judge->reasons)
+    if (judge_counts(judge) && judge->reasons)
         return;
     rowsets_order_narrow(judge->engine, &judge->engine->store.tables[judge->table],
                          judge->asked.has_bounds ? &judge->asked.bounds : NULL, &judge->scope.from,
@@ -426,7 +421,7 @@ static void release(struct judge *judge)
 
 /* ---- the whole ---- */
 
-static void conclude(struct judge *judge)
+void judge_conclude(struct judge *judge)
 {
     struct iso_rowsets *engine = judge->engine;
     char tid[ISO_ATOM_TEXT_MAX], table[ISO_ATOM_TEXT_MAX];
@@ -465,7 +460,9 @@ bool judge_open(struct judge *judge, struct iso_rowsets *engine, struct rowsets_
     rowsets_order_narrow(engine, &engine->store.tables[judge->table],
                          judge->asked.has_bounds ? &judge->asked.bounds : NULL, &judge->scope.from,
                          &judge->scope.to);
-    return is_ready && is_within_limit(judge);
+    if (!is_ready || !is_within_limit(judge))
+        judge_doubt(judge, 1u << (is_ready ? ISO_UNJUDGED_SCAN_LIMIT : ISO_UNJUDGED_TYPE), 0);
+    return !judge->reasons;
 }
 
 void judge_close(struct judge *judge)
@@ -515,7 +512,8 @@ static void retract_what_is_right(struct judge *judge)
     for (uint32_t i = 0; i < judge->reported.row_count; i++)
         if (!was_emitted(query, judge->reported.rows[i]))
             retract(judge, judge->reported.rows[i],
-                    was_returned(query, judge->reported.rows[i]) ? ISO_EXTRA_ROW : ISO_MISSING_ROW);
+                    judge_was_returned(query, judge->reported.rows[i]) ? ISO_EXTRA_ROW
+                                                                       : ISO_MISSING_ROW);
     if ((judge->reported.aggregate || judge->reported.bag) && !query->in_aggregate &&
         !query->in_bag)
         retract(judge, ISO_ABSENT, judge->reported.aggregate ? ISO_AGGREGATE : ISO_MISSING_ROW);
@@ -556,7 +554,7 @@ uint32_t rowsets_judge(struct iso_rowsets *engine, struct rowsets_query *query,
             query->operation, query->emitted_count, judge.reasons,
             blocker == ISO_NONE ? "" : ", waits for an outcome");
     if (blocker == ISO_NONE && !judge.is_early)
-        conclude(&judge);
+        judge_conclude(&judge);
     release(&judge);
     return blocker;
 }

@@ -125,6 +125,11 @@ static inline uint32_t judge_where_columns(const struct judge *judge)
     return judge->asked.where ? judge->asked.where->column_count : 0;
 }
 
+static inline bool judge_counts(const struct judge *judge)
+{
+    return judge->returned.has_aggregates || judge->returned.has_bag;
+}
+
 /* judge_row.c */
 void judge_see(struct judge *judge, uint32_t row, iso_atom parts);
 /* The same where nothing is known of it but what the query's transaction wrote before. */
@@ -167,9 +172,15 @@ void judge_choose_access(struct judge *judge);
 void judge_visit_matches(struct judge *judge, judge_visitor visitor);
 
 /* judge_query.c */
-/* For who judges otherwise: false: it cannot be judged. Close it in any case. */
+/* For who judges otherwise: false: it cannot be judged, for reasons that it has by then. Close it
+ * in any case. */
 bool judge_open(struct judge *judge, struct iso_rowsets *engine, struct rowsets_query *query);
+void judge_conclude(struct judge *judge);
 void judge_close(struct judge *judge);
+bool judge_was_returned(const struct rowsets_query *query, iso_atom parts);
+/* The row at hand is wrong, unless it is not known: whether the transaction wrote before it read,
+ * or what another one did. */
+void judge_fault_of(struct judge *judge, enum judge_fault fault);
 void judge_doubt(struct judge *judge, uint32_t reasons, uint64_t rows);
 void judge_report(struct judge *judge, struct iso_rowsets_finding *finding);
 

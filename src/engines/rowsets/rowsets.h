@@ -232,6 +232,7 @@ void iso_rowsets_imply(struct iso_history *finished, const struct iso_rowsets_op
 /* Judges all queries of a finished history: commits in order, each judged and forgotten as soon as
  * it can be. Of tables that no query asks nothing is kept; others are shared out among at most
  * `shards` threads, on which the functions of the options are called, on_finding and on_unjudged
- * one at a time. */
+ * one at a time. At ISO_RC the history says when messages went, and each row is judged by itself,
+ * at any moment that these leave to its query. */
 void iso_rowsets_check(const struct iso_history *history, const struct iso_rowsets_options *options,
                        struct iso_rowsets_stats *stats);

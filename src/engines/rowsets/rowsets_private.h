@@ -449,6 +449,11 @@ enum rowsets_finality {
 uint32_t rowsets_judge(struct iso_rowsets *engine, struct rowsets_query *query,
                        enum rowsets_finality finality);
 
+/* judge_between.c: all queries that wait, by when messages went; every version is there. `commits`
+ * are those of the history, by cts. */
+void rowsets_judge_between(struct iso_rowsets *engine, const struct iso_history *history,
+                           const uint32_t *commits, uint32_t count);
+
 /* equal.c */
 /* Its number in the table. */
 uint32_t rowsets_index(struct iso_rowsets *engine, uint32_t table, uint32_t column,

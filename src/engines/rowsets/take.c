@@ -280,6 +280,10 @@ static bool set_moment(const struct iso_rowsets *engine, struct rowsets_query *q
     query->at_commit = engine->options.level == ISO_SER || query->is_lock;
     query->cts = times->is_point ? UINT64_MAX : times->cts;
     query->at = times->sts;
+    if (engine->options.level == ISO_RC) {
+        query->bound = query->start_limit = UINT64_MAX;
+        return true;
+    }
     if (query->at_commit) {
         query->bound = times->cts + times->is_point;
         query->start_limit = times->cts;

@@ -80,16 +80,27 @@ void observed_tell_moment(struct observed *observed)
                                       observed->running.may_be_own);
 }
 
-/* Whether what the statement returns of the tables that it reads may be its transaction's own. */
-static bool may_be_own(const struct observed *observed)
+static bool is_soiled(const struct observed *observed, const struct plan_table *table)
 {
     const struct soiled *soiled = &observed->transaction.soiled;
-    const struct reading *reading = &observed->running.reading;
-    for (uint32_t i = 0; i < soiled->count; i++)
-        for (uint32_t j = 0; j < reading->source_count; j++)
-            if (reading->sources[j].table->oid == soiled->oids[i])
+    const struct catalog_table *candidate;
+    for (uint32_t position = 0; (candidate = catalog_next_named(observed->catalog, table->schema,
+                                                                table->name, &position));)
+        for (uint32_t i = 0; i < soiled->count; i++)
+            if (candidate->oid == soiled->oids[i])
                 return true;
     return soiled->all;
+}
+
+/* Whether what the statement returns, or counts, of the tables that it reads may be its
+ * transaction's own. */
+static bool may_be_own(const struct observed *observed)
+{
+    const struct plan_statement *statement = observed->running.input.statement;
+    bool may = false;
+    for (uint32_t i = 0; i < statement->table_count; i++)
+        may |= is_soiled(observed, &statement->tables[i]);
+    return may;
 }
 
 /* `table`: the only one that was written; NULL: it may have been any. */

@@ -83,8 +83,9 @@ static void withdraw(struct observed *observed, uint64_t reads)
 }
 
 /* What was recorded is right if nothing changed in the catalog since it was read, up to the last
- * statement: which is asked later, for many records at once. A record that lists nothing is right anyway, and waits only for
- * its turn: what its transaction wrote, if it did, the stream has by an xid. */
+ * statement: which is asked later, for many records at once. A record that lists nothing is right
+ * anyway, and waits only for its turn: what its transaction wrote, if it did, the stream has by an
+ * xid. */
 static void wait_for_confirmation(struct observed *observed, bool has_claims)
 {
     struct observe_held *waiting = &observed->waiting;

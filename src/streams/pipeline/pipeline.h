@@ -54,6 +54,11 @@ void iso_pipeline_options_init(struct iso_pipeline_options *options);
 struct iso_pipeline *iso_pipeline_new(const struct iso_pipeline_options *options);
 void iso_pipeline_free(struct iso_pipeline *pipeline);
 
+struct iso_rowsets_options;
+/* Of columns and keys what messages say: for who judges the same rows otherwise, as long as the
+ * pipeline is there. */
+void iso_pipeline_know_columns(struct iso_pipeline *pipeline, struct iso_rowsets_options *options);
+
 /* The table in which sources number their partitions. */
 struct iso_inputs *iso_pipeline_inputs(struct iso_pipeline *pipeline);
 

@@ -55,7 +55,7 @@ static void key_of(void *context, struct iso_json_text table, struct iso_rowsets
         key->types[0].text = ISO_TEXT_COLLATED;
 }
 
-static void know_columns(struct iso_pipeline *pipeline, struct iso_rowsets_options *options)
+void iso_pipeline_know_columns(struct iso_pipeline *pipeline, struct iso_rowsets_options *options)
 {
     options->type_of = type_of;
     options->key_of = key_of;
@@ -189,7 +189,7 @@ void pipeline_need_queries(struct iso_pipeline *pipeline)
     options.spill = pipeline->options.engine.spill;
     options.on_finding = report_finding;
     options.scans = pipeline->options.scans;
-    know_columns(pipeline, &options);
+    iso_pipeline_know_columns(pipeline, &options);
     pipeline->queries.engine = iso_rowsets_shards_new(
         &options, pipeline->options.engine.host.run_shards, pipeline->options.engine.host.runner);
 }
@@ -198,7 +198,7 @@ void iso_pipeline_imply_queries(struct iso_pipeline *pipeline, struct iso_histor
 {
     struct iso_rowsets_options options;
     iso_rowsets_options_init(&options);
-    know_columns(pipeline, &options);
+    iso_pipeline_know_columns(pipeline, &options);
     iso_rowsets_imply(finished, &options);
 }
 
