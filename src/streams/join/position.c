@@ -220,15 +220,36 @@ static void insert_commit(struct join_positions *positions, const struct join_co
     positions->commit_count++;
 }
 
+/* Nothing came of it, and it counts nothing that might. */
+static bool is_empty(const struct join_transaction *transaction)
+{
+    return transaction->flags & JOIN_ENDED && !transaction->expected && !transaction->rows.count &&
+           !transaction->altered.count && !transaction->others && !transaction->dropped &&
+           !transaction->unreported && !transaction->uncovered;
+}
+
+/* Where the log has it. Who changed nothing has no place there, and stands as early as snapshots
+ * allow: nobody reads its versions, and its session goes on behind it. */
+static uint64_t place_in_log(const struct iso_join *join, uint32_t number, uint32_t transaction)
+{
+    uint32_t t = number == ISO_NONE ? ISO_NONE : join->records.list[number].kept;
+    bool writes = t != ISO_NONE && join->records.kept.txns.flags[t] & ISO_WRITES;
+    if (transaction == ISO_NONE)
+        return writes ? UINT64_MAX : 0;
+    const struct join_transaction *it = &join->open.list[transaction];
+    if (!writes && is_empty(it))
+        return 0;
+    return it->flags & JOIN_HAS_POSITION ? it->position : UINT64_MAX;
+}
+
 void join_place_commit(struct iso_join *join, uint32_t number, uint32_t transaction)
 {
     struct join_positions *positions = &join->positions;
-    struct join_commit commit = {
-        .position = UINT64_MAX, .record = number, .transaction = transaction};
+    struct join_commit commit = {.position = place_in_log(join, number, transaction),
+                                 .record = number,
+                                 .transaction = transaction};
     if (transaction != ISO_NONE) {
         const struct join_transaction *it = &join->open.list[transaction];
-        if (it->flags & JOIN_HAS_POSITION)
-            commit.position = it->position;
         if (it->identity.tag == JOIN_BY_XID)
             commit.xid = join_xid_of(join, it->identity.number);
     }
