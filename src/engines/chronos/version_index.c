@@ -323,16 +323,20 @@ static bool is_unsure(const struct chronos_index *index, const struct chronos_lo
 uint64_t chronos_first_unsure(const struct chronos_index *index, const struct chronos_look *look,
                               uint32_t operation, uint64_t low, uint64_t high, uint32_t *version)
 {
+    uint64_t from = low - index->are_positions; /* as chronos_right_at: it may precede a group */
     if (iso_key_is_list(index->check->history, look->key))
         return 0;
-    *version = chronos_newest_below(index, look->key, look->reader, low);
+    *version = chronos_newest_below(index, look->key, look->reader, from);
     if (is_unsure(index, look, operation, *version))
         return low;
-    for (*version = chronos_position_of(index, look->key, low);
-         *version < index->first[look->key + 1] && index->versions[*version].cts < high; ++*version)
+    for (*version = chronos_position_of(index, look->key, from);
+         *version < index->first[look->key + 1] && index->versions[*version].cts < high;
+         ++*version) {
+        uint64_t moment = index->versions[*version].cts + 1;
         if (index->versions[*version].writer != look->reader &&
             is_unsure(index, look, operation, *version))
-            return index->versions[*version].cts + 1;
+            return moment > low ? moment : low;
+    }
     return 0;
 }
 

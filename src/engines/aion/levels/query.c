@@ -252,7 +252,8 @@ bool aion_first_unsure(const struct aion_query *query, uint64_t low, uint64_t hi
                        enum iso_unjudged *reason)
 {
     const struct aion_key *key = key_of(query);
-    struct aion_observed observed = {.visible_below = aion_time_of_moment(query->boundaries, low),
+    uint64_t from = low - query->are_positions; /* as aion_right_at: it may precede a group */
+    struct aion_observed observed = {.visible_below = aion_time_of_moment(query->boundaries, from),
                                      .value = query->value};
     struct aion_cursor cursor = cursor_of(query, observed.visible_below);
     const struct aion_entry *version;
@@ -265,7 +266,7 @@ bool aion_first_unsure(const struct aion_query *query, uint64_t low, uint64_t hi
     for (; (version = version_at(query, cursor)) && moment_of(query, version) < high;
          version_next(query, &cursor)) {
         observed.visible_below = aion_above(version->time);
-        *found = moment_of(query, version) + 1;
+        *found = moment_of(query, version) + 1 > low ? moment_of(query, version) + 1 : low;
         if (version->transaction != query->own &&
             aion_is_unknown_value(query->shard, key, &observed, ISO_NONE, reason, &waits))
             return true;
