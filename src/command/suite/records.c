@@ -18,7 +18,8 @@ void suite_records_release(struct suite_records *records)
 
 /* ---- which table an operation is of ---- */
 
-/* The name in an operation's text: {"t":"r","row":"public.a~16385/1",... Its table, and behind it. */
+/* The name in an operation's text, a JSON string: {"t":"r","row":"public.a~16385/1",... Its table,
+ * and behind it. */
 struct meant {
     const char *mark, *behind; /* the '~', and what stands behind the number; NULL: there is none */
     uint32_t oid;
@@ -29,7 +30,7 @@ static struct meant find_meant(const char *name, const char *end)
     const char *at = name;
     struct meant meant = {.mark = NULL};
     while (at < end && *at != '/' && *at != '"')
-        at++;
+        at += *at == '\\' ? 2 : 1;
     meant.behind = at;
     while (at > name && at[-1] >= '0' && at[-1] <= '9')
         at--;
@@ -43,12 +44,14 @@ static struct meant find_meant(const char *name, const char *end)
 /* Where the name of an operation begins. */
 static const char *find_name(const char *at, const char *end)
 {
-    static const char row[] = "\"row\":\"", table[] = "\"table\":\"";
-    const char *found = memmem(at, (size_t)(end - at), row, sizeof row - 1);
-    if (found)
-        return found + sizeof row - 1;
-    found = memmem(at, (size_t)(end - at), table, sizeof table - 1);
-    return found ? found + sizeof table - 1 : NULL;
+    static const char *const members[] = {"\"row\":\"", "\"table\":\"", "\"k\":\""};
+    for (size_t i = 0; i < sizeof members / sizeof *members; i++) {
+        size_t length = strlen(members[i]);
+        const char *found = memmem(at, (size_t)(end - at), members[i], length);
+        if (found)
+            return found + length;
+    }
+    return NULL;
 }
 
 /* PostgreSQL shows snapshots from before a TRUNCATE an empty table, once it is over. */

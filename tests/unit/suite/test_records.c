@@ -89,9 +89,12 @@ static void who_wrote_is_sure_of_tables_until_its_end(void **state)
 #define HEAD "{\"sid\":\"s\",\"tid\":\"s.0\",\"ops\":["
 #define READ(row) "{\"t\":\"r\",\"row\":\"" row "/1\",\"sent\":50,\"answered\":60}"
 #define WRITE(row) "{\"t\":\"w\",\"row\":\"" row "/2\",\"sent\":70,\"answered\":80}"
+#define DELETE(row) "{\"t\":\"d\",\"k\":\"" row "/3\",\"sent\":70,\"answered\":80}"
 #define END(at) "],\"xid\":\"7\",\"sent\":90,\"answered\":" at ",\"status\":\"committed\"}"
-    assert_becomes_of(&tables, &told, HEAD READ("a~5") "," WRITE("a~5") END("99"),
-                      HEAD READ("a") "," WRITE("a") END("99"));
+    assert_becomes_of(&tables, &told, HEAD READ("a~5") "," WRITE("a~5") "," DELETE("a~5") END("99"),
+                      HEAD READ("a") "," WRITE("a") "," DELETE("a") END("99"));
+    assert_becomes_of(&tables, &told, HEAD WRITE("a\\\"b~5") END("99"),
+                      HEAD WRITE("a\\\"b") END("99"));
     assert_becomes_of(
         &tables, &told, HEAD READ("a~5") "," WRITE("a~5") END("101"),
         HEAD
