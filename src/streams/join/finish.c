@@ -265,6 +265,22 @@ static bool is_lost(const struct iso_join *join, const struct join_row *row)
            iso_value_unjudged(&join->texts.atoms, row->after) == ISO_UNJUDGED_LOSSY;
 }
 
+/* The transaction changed the row once more, in a statement of which its record says nothing. */
+static bool is_written_again(const struct comparison *comparison, const struct join_row *write)
+{
+    const struct iso_join *join = comparison->join;
+    const struct join_chain *rows = &comparison->transaction->rows,
+                            *writes = &comparison->record->writes;
+    uint32_t changes = 0, listed = 0;
+    if (!(comparison->record->flags & JOIN_RECORD_TAKES))
+        return false;
+    for (uint32_t i = 0, r = rows->first; i < rows->count; i++, r = join->rows.list[r].next)
+        changes += join->rows.list[r].key == write->key;
+    for (uint32_t i = 0, w = writes->first; i < writes->count; i++, w = join->rows.list[w].next)
+        listed += join->rows.list[w].key == write->key;
+    return changes > listed;
+}
+
 /* Reports writes of the client; rows of its keys become its own. */
 static void report_writes(const struct comparison *comparison)
 {
@@ -284,7 +300,8 @@ static void report_writes(const struct comparison *comparison)
         join->stats.incomparable += cannot_compare(join, &join->rows.list[state->row], write);
         join->stats.lost += is_lost(join, &join->rows.list[state->row]);
         if (!join_is_lacking(join, write->key) &&
-            !join_agrees(join, &join->rows.list[state->row], write))
+            !join_agrees(join, &join->rows.list[state->row], write) &&
+            !is_written_again(comparison, write))
             report_value(comparison, write, &join->rows.list[state->row]);
     }
 }
