@@ -633,7 +633,8 @@ static void finish(struct iso_join *join, uint32_t number, uint32_t record, uint
                    enum iso_row_class class)
 {
     iso_atom tid = record == ISO_NONE ? ISO_ABSENT : join->records.list[record].tid;
-    if (join->options.clients && !(join->open.list[number].flags & JOIN_HAS_CTS))
+    if (join->options.clients && !(join->open.list[number].flags & JOIN_HAS_CTS) &&
+        !join_is_empty(&join->open.list[number]))
         join_note_uncounted(join, &join->open.list[number]);
     join_lose(join, number, record, cts);
     join_dedup_add(join, &join->open.list[number], tid, cts);

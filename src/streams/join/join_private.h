@@ -162,6 +162,8 @@ void join_place(struct iso_join *join, bool ended);
 bool join_awaits_commit(const struct join_record *record);
 /* The transaction's position is its LSN, not a count. */
 void join_note_uncounted(struct iso_join *join, const struct join_transaction *transaction);
+/* It has ended, nothing came of it, and it counts nothing that might. */
+bool join_is_empty(const struct join_transaction *transaction);
 /* Whether its commit gets a counted position. */
 bool join_is_counted(const struct iso_join *join, const struct join_transaction *transaction);
 void join_place_forget(struct iso_join *join, uint32_t record); /* it aborted */

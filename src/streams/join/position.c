@@ -220,8 +220,7 @@ static void insert_commit(struct join_positions *positions, const struct join_co
     positions->commit_count++;
 }
 
-/* Nothing came of it, and it counts nothing that might. */
-static bool is_empty(const struct join_transaction *transaction)
+bool join_is_empty(const struct join_transaction *transaction)
 {
     return transaction->flags & JOIN_ENDED && !transaction->expected && !transaction->rows.count &&
            !transaction->altered.count && !transaction->others && !transaction->dropped &&
@@ -237,7 +236,7 @@ static uint64_t place_in_log(const struct iso_join *join, uint32_t number, uint3
     if (transaction == ISO_NONE)
         return writes ? UINT64_MAX : 0;
     const struct join_transaction *it = &join->open.list[transaction];
-    if (!writes && is_empty(it))
+    if (!writes && join_is_empty(it))
         return 0;
     return it->flags & JOIN_HAS_POSITION ? it->position : UINT64_MAX;
 }
