@@ -54,6 +54,37 @@ static bool may_define(const PgQuery__Node *node, bool *is_several)
     }
 }
 
+/* The name that the statement gives to a table; NULL: none. */
+static const char *name_given(const PgQuery__Node *node)
+{
+    const PgQuery__RangeVar *relation = NULL;
+    if (node->node_case == PG_QUERY__NODE__NODE_CREATE_STMT)
+        relation = node->create_stmt->relation;
+    else if (node->node_case == PG_QUERY__NODE__NODE_CREATE_TABLE_AS_STMT)
+        relation = node->create_table_as_stmt->into->rel;
+    return relation ? relation->relname : NULL;
+}
+
+/* Whether a table of that name is all that the text's changes of it can mean: no name goes to
+ * another table in it, and what it drops is dropped before it makes anything. */
+static bool names_each_once(const struct plan *plan)
+{
+    bool has_made = false;
+    for (uint32_t i = 0; i < plan->count; i++) {
+        const PgQuery__Node *node = plan->statements[i].node;
+        const char *name = node ? name_given(node) : NULL, *other;
+        if (!node || node->node_case == PG_QUERY__NODE__NODE_RENAME_STMT ||
+            node->node_case == PG_QUERY__NODE__NODE_ALTER_OBJECT_SCHEMA_STMT ||
+            (has_made && node->node_case == PG_QUERY__NODE__NODE_DROP_STMT))
+            return false;
+        for (uint32_t before = 0; name && before < i; before++)
+            if ((other = name_given(plan->statements[before].node)) && !strcmp(name, other))
+                return false;
+        has_made |= node->node_case != PG_QUERY__NODE__NODE_DROP_STMT;
+    }
+    return true;
+}
+
 void observed_look_behind(struct observed *observed)
 {
     const struct observe_host *host = &observed->world->shared->host;
@@ -92,7 +123,7 @@ static bool is_next_definition(struct observed *observed, bool defines, bool is_
 static void look_at_catalog(struct observed *observed, const struct text *text)
 {
     const struct observe_host *host = &observed->world->shared->host;
-    bool defines = false, means = false, is_several = text->plan->count > 1;
+    bool defines = false, means = false, is_several = !names_each_once(text->plan);
     if (!host->look || !observed->database)
         return;
     for (uint32_t i = 0; i < text->plan->count; i++) {

@@ -85,6 +85,7 @@ struct iso_join_options {
     bool records_first; /* all of them are there before the first row */
     bool one_group;     /* Dgraph: one group sends, so that commit timestamps only go back after a
                            restart */
+    bool reads_at_commit; /* ser */
     bool xa; /* transactions that stand in the log and do not end there may have committed */
     bool keep_joined; /* fills `joined` of the output */
     enum iso_join_markers markers;

@@ -228,15 +228,17 @@ bool join_is_empty(const struct join_transaction *transaction)
 }
 
 /* Where the log has it. Who changed nothing has no place there, and stands as early as snapshots
- * allow: nobody reads its versions, and its session goes on behind it. */
+ * allow: nobody reads its versions, and its session goes on behind it. Only where it read at its
+ * commit it stands behind what it may have seen. */
 static uint64_t place_in_log(const struct iso_join *join, uint32_t number, uint32_t transaction)
 {
     uint32_t t = number == ISO_NONE ? ISO_NONE : join->records.list[number].kept;
     bool writes = t != ISO_NONE && join->records.kept.txns.flags[t] & ISO_WRITES;
+    bool changed_nothing = !writes && !join->options.reads_at_commit;
     if (transaction == ISO_NONE)
-        return writes ? UINT64_MAX : 0;
+        return changed_nothing ? 0 : UINT64_MAX;
     const struct join_transaction *it = &join->open.list[transaction];
-    if (!writes && join_is_empty(it))
+    if (changed_nothing && join_is_empty(it))
         return 0;
     return it->flags & JOIN_HAS_POSITION ? it->position : UINT64_MAX;
 }

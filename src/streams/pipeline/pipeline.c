@@ -68,6 +68,7 @@ static struct iso_join *new_join(struct iso_pipeline *pipeline)
     join.context = &pipeline->routes;
     join.keep_joined = pipeline->options.on_joined != NULL;
     join.grace_ms = pipeline->options.grace_ms;
+    join.reads_at_commit = pipeline->options.engine.level == ISO_SER;
     return iso_join_new(&join);
 }
 

@@ -1,0 +1,36 @@
+#!/bin/bash
+# Random statements of nearly everything that PostgreSQL has, in four sessions: no read is wrong, and most that were recorded are judged.
+# TAP on stdout.
+#
+#   BUILD=build tests/system/suite/hostile.sh --streams N --seed S
+set -u
+here=$(cd "$(dirname "$0")" && pwd)
+. "$here/../../support/servers.sh"
+streams=2 seed=1
+while [ $# -gt 1 ]; do
+    case $1 in --streams) streams=$2 ;; --seed) seed=$2 ;; esac
+    shift 2
+done
+plan $((streams + 2))
+postgres_start || exit 4
+export TMPDIR=$work PYTHONDONTWRITEBYTECODE=1
+psql -qX "$url" -c "CREATE ROLE rlsuser" -c "ALTER DATABASE postgres SET deadlock_timeout = '50ms'" || exit 4
+
+# What one text makes and fills was empty when it was made.
+filled="CREATE TABLE made (id int PRIMARY KEY, v int); INSERT INTO made VALUES (1, 1), (2, 2)"
+"$isochron" run "$url" -- psql -qX {URL} -c "$filled" -c "SELECT * FROM made WHERE id = 1" >"$work/out" 2>"$work/err" &&
+    grep -q ': 2 of 2 reads judged, none wrong$' "$work/err"
+result $? "a table that one text makes and fills is judged" || sed 's/^/# /' "$work/err"
+
+judged=0 recorded=0
+for ((i = seed; i < seed + streams; i++)); do
+    "$isochron" run --keep "$work/kept$i" --show-values "$url" -- timeout 100 /usr/bin/python3 "$here/hostile.py" $i 300 >"$work/out" 2>"$work/err"
+    status=$?
+    [ $status != 1 ] && [ $status != 4 ] && grep -q 'reads judged, none wrong' "$work/err"
+    result $? "stream $i: $(tail -1 "$work/err" | cut -c1-100)" && rm -rf "$work/kept$i" || sed 's/^/# /' "$work/err" "$work/out" # KEEP=1 keeps what went wrong
+    read -r of all < <(sed -n 's/.*: \([0-9]*\) of \([0-9]*\) reads judged.*/\1 \2/p' "$work/err" | awk '{ of += $1; all += $2 } END { print of + 0, all + 0 }')
+    judged=$((judged + of)) recorded=$((recorded + all))
+done
+echo "# $judged of $recorded reads judged"
+[ $((2 * judged)) -gt "$recorded" ]
+result $? "most reads are judged"
