@@ -26,7 +26,9 @@ judged=0 recorded=0
 for ((i = seed; i < seed + streams; i++)); do
     "$isochron" run --keep "$work/kept$i" --show-values "$url" -- timeout 100 /usr/bin/python3 "$here/hostile.py" $i 300 >"$work/out" 2>"$work/err"
     status=$?
-    [ $status != 1 ] && [ $status != 4 ] && grep -q 'reads judged, none wrong' "$work/err"
+    # a row that one deletes and another, who does not see that, inserts again: PostgreSQL lets it pass (docs/semantics.md)
+    wrong=$(grep '^isochron:   [^ ]' "$work/err" | grep -vc 'overlapping writes of key')
+    [ $status -le 3 ] && [ "$wrong" = 0 ] && grep -q 'reads judged, none wrong' "$work/err"
     result $? "stream $i: $(tail -1 "$work/err" | cut -c1-100)" && rm -rf "$work/kept$i" || sed 's/^/# /' "$work/err" "$work/out" # KEEP=1 keeps what went wrong
     read -r of all < <(sed -n 's/.*: \([0-9]*\) of \([0-9]*\) reads judged.*/\1 \2/p' "$work/err" | awk '{ of += $1; all += $2 } END { print of + 0, all + 0 }')
     judged=$((judged + of)) recorded=$((recorded + all))
