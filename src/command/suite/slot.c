@@ -1,6 +1,5 @@
 #include "suite/slot.h"
 
-#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

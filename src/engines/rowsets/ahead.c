@@ -1,6 +1,5 @@
 /* Many transactions at once: what they write and ask lies anywhere in memory, and each step to it
  * needs what the step before has fetched. */
-#include <assert.h>
 
 #include "rowsets/rowsets_private.h"
 

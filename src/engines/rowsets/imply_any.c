@@ -13,9 +13,7 @@
  * transaction of unknown outcome wrote, of aggregates and of rows without keys nothing is implied,
  * and the query is counted.
  */
-#include <assert.h>
 
-#include "base/order.h"
 #include "base/sorted.h"
 #include "history/additions.h"
 #include "rowsets/judged_private.h"

@@ -1,7 +1,6 @@
 /* Answers without rows' keys: aggregates, and rows as lists of columns. */
 #define _GNU_SOURCE
 #include <assert.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "rowsets/judged_private.h"

@@ -12,7 +12,6 @@
 #define _GNU_SOURCE
 #include <inttypes.h>
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <time.h>

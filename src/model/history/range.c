@@ -1,5 +1,4 @@
 /* Row sets: a range of keys, and the rows that were found. */
-#include <stdlib.h>
 
 #include "base/sorted.h"
 #include "history/history_private.h"

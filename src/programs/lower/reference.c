@@ -1,6 +1,5 @@
 /* REFERENCES: a row may be written where the row that it refers to is one of the first rows and
  * stays. Where keys that are referred to come or go, it is refused. */
-#include <assert.h>
 #include <string.h>
 
 #include "lower/lower_private.h"

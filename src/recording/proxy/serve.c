@@ -2,7 +2,6 @@
 #define _GNU_SOURCE
 #include "proxy/serve.h"
 
-#include <errno.h>
 #include <inttypes.h>
 #include <openssl/err.h>
 #include <pthread.h>

@@ -11,7 +11,6 @@
  * some have arrived behind others of their key.
  */
 #define _GNU_SOURCE
-#include <stdlib.h>
 
 #include "base/memory.h"
 #include "join/join_private.h"

@@ -11,7 +11,6 @@
 
 #include "base/cell_key.h"
 #include "base/memory.h"
-#include "history/index.h"
 #include "join/join_private.h"
 
 #ifdef ISO_VALIDATE

@@ -1,7 +1,6 @@
 #include "pipeline/pipeline.h"
 
 #include <assert.h>
-#include <inttypes.h>
 #include <stdio.h>
 
 #include "base/memory.h"

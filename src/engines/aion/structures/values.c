@@ -7,7 +7,6 @@
 #include <string.h>
 
 #include "base/cell_key.h"
-#include "base/hash.h"
 #include "base/memory.h"
 
 #ifdef ISO_VALIDATE

@@ -7,7 +7,6 @@
 
 #include "base/fault.h"
 #include "cli/log.h"
-#include "cli/system.h"
 #include "pipeline/archive.h"
 
 enum { SNAPSHOTS_OF_INPUT = 4, SNAPSHOT_EVERY_MS = 3600000 };
