@@ -81,9 +81,10 @@ const struct cli_command app_verify = {
     .summary = "confirm a polygraph verdict independently",
     .usage = "[OPTIONS] HISTORY... EVIDENCE",
     .intro =
-        "Confirms the evidence that check --evidence wrote about a history. It shares\n"
-        "no code with the engine except the reader: it replays an order, or checks a\n"
-        "proof line by line. What prove --evidence wrote about a program it checks\n"
+        "Confirms the evidence that check --evidence wrote about a history: it replays an\n"
+        "order, or checks a proof line by line. It shares no code with the engine except\n"
+        "the reader, and what adds the reads that follow from queries, which is not\n"
+        "confirmed a second time. What prove --evidence wrote about a program it checks\n"
         "likewise, given the program. Evidence names transactions and keys, so the history may\n"
         "be in another format than the one that was judged. Exit status: 0 confirmed, 1\n"
         "not confirmed, 2 bad usage or input, 4 runtime failure.",

@@ -8,13 +8,10 @@
 
 #include <string.h>
 
-#include "connectors/debezium/debezium.h"
-#include "connectors/dgraph/dgraph.h"
 #include "connectors/history/record.h"
-#include "connectors/ticdc/ticdc.h"
-#include "connectors/yugabyte/yugabyte.h"
 #include "capture/capture.h"
 #include "base/inputs.h"
+#include "run/input/source.h"
 
 enum { RECORDS, OPERATIONS, BYTES, SIZE, PEAK_MEMORY, COLUMNS };
 
@@ -27,8 +24,6 @@ static const struct iso_figure_column columns[COLUMNS] = {
 /* In the order of enum bench_encoding, then the databases, whose messages captures have. */
 static const char *const experiments[] = {"json",   "avro",  "protobuf", "debezium",
                                           "dgraph", "ticdc", "yugabyte", NULL};
-static const struct iso_decoder_class *const databases[] = {
-    &iso_debezium_decoder, &iso_dgraph_decoder, &iso_ticdc_decoder, &iso_yugabyte_decoder};
 static const char *const sweeps[] = {"txns", "ops", NULL};
 
 enum {
@@ -43,18 +38,9 @@ struct decoding {
     uint64_t records, operations, bytes;
 };
 
-/* The decoder of a database, NULL for those of client records. */
-static const struct iso_decoder_class *database_of(const struct bench_point *point)
-{
-    for (size_t i = 0; i < sizeof databases / sizeof *databases; i++)
-        if (!strcmp(databases[i]->kind, point->experiment))
-            return databases[i];
-    return NULL;
-}
-
 static bool decoder_applies(const struct bench_point *point)
 {
-    return point->file || !database_of(point);
+    return point->file || !run_source_class(point->experiment);
 }
 
 static double processor_seconds(void)
@@ -143,7 +129,7 @@ static enum iso_status decode_in_child(void *context, double *numbers, struct is
 {
     const struct bench_point *point = context;
     struct decoding decoding = {.seconds = 0};
-    const struct iso_decoder_class *database = database_of(point);
+    const struct iso_decoder_class *database = run_source_class(point->experiment);
     struct iso_decoder_options options = {.format = database ? NULL : point->experiment};
     iso_events_init(&decoding.events);
     decoding.decoder = (database ? database : &iso_record_decoder)->create(&options, error);

@@ -359,7 +359,7 @@ static bool is_for_value(struct iso_aion_shard *shard, struct aion_pending *subj
                                  subject->transaction, reason, waits);
 }
 
-static void finalise_pending(struct iso_aion_shard *shard, uint32_t number);
+static void finalize_pending(struct iso_aion_shard *shard, uint32_t number);
 
 /* The read waits for a value that nobody has told yet: an initial one, or one of an unknown
  * outcome. */
@@ -417,18 +417,18 @@ static bool waits_for_row(struct iso_aion_shard *shard, uint32_t number)
 }
 
 /* At the end a row's verdict is made final before those of its cells. */
-static void finalise_row_of(struct iso_aion_shard *shard, uint32_t number)
+static void finalize_row_of(struct iso_aion_shard *shard, uint32_t number)
 {
     uint32_t row = aion_row_before(shard, number);
     if (shard->time.ended && row != ISO_NONE)
-        finalise_pending(shard, row);
+        finalize_pending(shard, row);
 }
 
 /* No version to come can change it. */
-static void finalise_pending(struct iso_aion_shard *shard, uint32_t number)
+static void finalize_pending(struct iso_aion_shard *shard, uint32_t number)
 {
     uint32_t generation = shard->pending.list[number].generation;
-    finalise_row_of(shard, number);
+    finalize_row_of(shard, number);
     struct aion_pending *subject = &shard->pending.list[number];
     if (!subject->observed_count || subject->generation != generation)
         return;
@@ -473,7 +473,7 @@ void aion_pending_age(struct iso_aion_shard *shard, const struct aion_key *key)
     for (uint32_t at = shard->cold.list[key->cold].first_pending, next; at; at = next) {
         next = shard->pending.list[at - 1].next;
         if (shard->pending.list[at - 1].waiting && !shard->pending.list[at - 1].initial)
-            finalise_pending(shard, at - 1);
+            finalize_pending(shard, at - 1);
     }
 }
 
@@ -489,7 +489,7 @@ void aion_pending_settle(struct iso_aion_shard *shard, uint32_t number)
 {
     const struct aion_pending *subject = &shard->pending.list[number];
     if (subject->observed_count && subject->waiting)
-        finalise_pending(shard, number);
+        finalize_pending(shard, number);
 }
 
 bool aion_pending_end(struct iso_aion_shard *shard, uint32_t number)
@@ -626,7 +626,7 @@ void aion_pending_advance(struct iso_aion_shard *shard)
         if (!is_current_due(shard, &due))
             continue;
         if (shard->pending.list[due.subject].visible_below <= shard->time.limit)
-            finalise_pending(shard, due.subject);
+            finalize_pending(shard, due.subject);
         else
             release_by_deadline(shard, due.subject);
     }

@@ -19,6 +19,7 @@
 static const struct iso_decoder_class *const kinds[] = {&iso_record_decoder, &iso_debezium_decoder,
                                                         &iso_dgraph_decoder, &iso_ticdc_decoder,
                                                         &iso_yugabyte_decoder};
+enum { KINDS = sizeof kinds / sizeof *kinds };
 
 enum { SCHEMA_MAX_BYTES = 1 << 20 };
 
@@ -307,9 +308,9 @@ open_registry(struct run_sources *sources, const struct source *source, struct i
     return iso_registry_provider(registry);
 }
 
-static const struct iso_decoder_class *find_kind(const char *kind)
+const struct iso_decoder_class *run_source_class(const char *kind)
 {
-    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
+    for (size_t i = 0; i < KINDS; i++)
         if (!strcmp(kinds[i]->kind, kind))
             return kinds[i];
     return NULL;
@@ -317,21 +318,24 @@ static const struct iso_decoder_class *find_kind(const char *kind)
 
 static enum iso_status unknown_kind(const struct source *source, struct iso_error *error)
 {
-    const char *names[sizeof kinds / sizeof *kinds];
-    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
+    const char *names[KINDS];
+    struct iso_text all = {0};
+    for (size_t i = 0; i < KINDS; i++) {
         names[i] = kinds[i]->kind;
-    const char *nearest = cli_nearest(source->kind, names, sizeof kinds / sizeof *kinds);
-    return iso_error_set(
-        error, ISO_BAD_INPUT,
-        "--source %s:%s: expected a kind among history, debezium, dgraph, ticdc and yugabyte%s%s%s",
-        source->kind, source->topic, nearest ? "; did you mean " : "", nearest ? nearest : "",
-        nearest ? "?" : "");
+        iso_text_format(&all, "%s%s", i + 1 == KINDS ? " and " : i ? ", " : "", names[i]);
+    }
+    const char *nearest = cli_nearest(source->kind, names, KINDS);
+    iso_error_set(error, ISO_BAD_INPUT, "--source %s:%s: expected a kind among %.*s%s%s%s",
+                  source->kind, source->topic, (int)all.used, all.bytes,
+                  nearest ? "; did you mean " : "", nearest ? nearest : "", nearest ? "?" : "");
+    iso_text_release(&all);
+    return ISO_BAD_INPUT;
 }
 
 static enum iso_status add_source(struct run_sources *sources, struct iso_pipeline *pipeline,
                                   struct source *source, struct iso_error *error)
 {
-    const struct iso_decoder_class *class = find_kind(source->kind);
+    const struct iso_decoder_class *class = run_source_class(source->kind);
     if (!class)
         return unknown_kind(source, error);
     if (source->schema && read_schema(source, error) != ISO_OK)
@@ -445,7 +449,7 @@ enum iso_status run_source_survey(const struct cli_texts *texts, struct run_sour
             break;
         }
         if (parse_source(&source, texts->items[i], error) == ISO_OK)
-            class = find_kind(source.kind);
+            class = run_source_class(source.kind);
         if (class)
             note_markers(survey, &source);
         survey->xa |= is_yes(source.xa);

@@ -6,6 +6,9 @@
 #include "explain/wall.h"
 #include "pipeline/pipeline.h"
 
+/* The decoders of a kind; NULL: there is no such kind. */
+const struct iso_decoder_class *run_source_class(const char *kind);
+
 /* Properties of all sources together. */
 struct run_source_survey {
     const char *changes; /* kind of the change streams; NULL: none */
