@@ -42,7 +42,8 @@ static void read_reference(struct lowering *lowering, struct table *table,
     for (uint32_t i = 0; key && i < key->count; i++)
         made.others[i] = key->columns[i];
     if ((key ? key->count : constraint->n_pk_attrs) != made.count)
-        lower_refuse(lowering, location, "these columns do not fit the key of \"%s\"", other->name);
+        lower_refuse(lowering, location, "these columns do not match the key of \"%s\"",
+                     other->name);
     if (!failed(lowering))
         ISO_APPEND(table->references, made);
 }
