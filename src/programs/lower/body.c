@@ -6,13 +6,24 @@
 #include <string.h>
 #include <strings.h>
 
+#include "base/error.h"
 #include "base/text.h"
 #include "lower/lower_private.h"
 
-enum { DEEPEST = 100 };
+enum { DEEPEST = 100, MOST_CALLS = 8 }; /* within each other */
+
+/* A function that is called by another one: its statements stand where the call stands. */
+struct inlined {
+    uint32_t result, returned; /* variables */
+    bool left;                 /* some way through it has ended before here */
+    struct state gathered;     /* of the result, by all RETURNs */
+    bool any;
+};
 
 struct body_reader {
     struct lowering *lowering;
+    const struct function *function;
+    struct inlined *call; /* or NULL: the transaction */
     const struct iso_sql_token *list;
     uint32_t at, count, depth;
     bool dead;            /* what follows is not reached */
@@ -20,6 +31,7 @@ struct body_reader {
 };
 
 static void read_statements(struct body_reader *reader, const char *const *ends);
+static void inline_calls(struct body_reader *reader, const PgQuery__Node *node);
 static void read_block(struct body_reader *reader);
 
 /* ---- tokens ---- */
@@ -49,7 +61,7 @@ static uint32_t location(const struct body_reader *reader)
 {
     if (reader->at < reader->count)
         return reader->list[reader->at].begin;
-    return reader->lowering->body.function->body_end;
+    return reader->function->body_end;
 }
 
 static void need(struct body_reader *reader, const char *word)
@@ -98,8 +110,7 @@ static void bytes_of(const struct body_reader *reader, uint32_t at, uint32_t end
                      uint32_t *last)
 {
     assert(end <= reader->count);
-    *first = *last =
-        at < reader->count ? reader->list[at].begin : reader->lowering->body.function->body_end;
+    *first = *last = at < reader->count ? reader->list[at].begin : reader->function->body_end;
     if (end > at)
         *last = reader->list[end - 1].end;
 }
@@ -116,6 +127,7 @@ static struct value take_expression(struct body_reader *reader, const char *cons
         lower_refuse(reader->lowering, first, "an expression was expected here");
     const PgQuery__Node *node = lower_parse_expression(reader->lowering, first, last);
     if (node) {
+        inline_calls(reader, node);
         reader->lowering->at.planned = lower_is_planned(node);
         value = lower_expression(reader->lowering, NULL, node);
     }
@@ -132,6 +144,7 @@ static void begin(struct body_reader *reader, uint32_t end)
     bytes_of(reader, reader->at, end, &first, &last);
     reader->lowering->at.span = (struct iso_prove_span){first, last};
     reader->lowering->at.continued = false;
+    reader->lowering->at.hoisted.count = 0;
     lower_begin_script(reader->lowering);
 }
 
@@ -144,7 +157,7 @@ static void refuse_statement(struct body_reader *reader, const char *what)
 
 uint32_t lower_find_variable(const struct lowering *lowering, const char *name)
 {
-    for (uint32_t i = lowering->body.variables.count; i-- > 0;)
+    for (uint32_t i = lowering->body.variables.count; i-- > lowering->body.first;)
         if (!lowering->body.variables.list[i].hidden &&
             !strcmp(lowering->body.variables.list[i].name, name))
             return i;
@@ -168,8 +181,16 @@ static uint32_t add_variable(struct lowering *lowering, char *name, enum type ty
     uint32_t number = lowering->body.variables.count;
     lowering->program->has_odd_names |=
         name[strspn(name, "abcdefghijklmnopqrstuvwxyz0123456789_$")] != 0;
+    struct iso_text told = {0};
+    if (lowering->body.inside && strcmp(name, "found") != 0)
+        iso_text_format(&told, "%s__%u", name + (*name == '$'), lowering->body.calls);
+    else
+        iso_text_put(&told, name);
     lowering->body.states.count = number;
-    ISO_APPEND(lowering->body.variables, (struct variable){.name = name, .type = type});
+    ISO_APPEND(lowering->body.variables,
+               (struct variable){
+                   .name = name, .told = iso_copy_text(told.bytes, told.used), .type = type});
+    iso_text_release(&told);
     ISO_APPEND(lowering->body.states, (struct state){false, {0, 0}});
     return number;
 }
@@ -440,6 +461,14 @@ static void read_round(struct body_reader *reader, uint32_t variable, int64_t nu
     read_statements(reader, WORDS("end"));
 }
 
+/* The inlined function has not come to a RETURN. */
+static uint32_t not_returned(const struct body_reader *reader)
+{
+    struct lowering *lowering = reader->lowering;
+    uint32_t local = lowering->body.variables.list[reader->call->returned].local;
+    return lower_not(lowering, lower_make(lowering, ISO_PROVE_LOCAL, local, NONE, NONE));
+}
+
 static void find_some(struct lowering *lowering, const char *text, int64_t found)
 {
     lowering->at.continued = false;
@@ -498,6 +527,8 @@ static void read_rounds(struct body_reader *reader, uint32_t variable, struct va
             inside =
                 lower_and(lowering, inside,
                           lower_make(lowering, ISO_PROVE_GREATER_EQUAL, upper_end.at, here, NONE));
+        if (reader->call && reader->call->left)
+            inside = lower_and(lowering, inside, not_returned(reader));
         struct branch branch;
         open_branch(reader, &branch);
         read_round(reader, variable, number, first);
@@ -550,6 +581,23 @@ static void read_for(struct body_reader *reader)
 
 /* ---- other statements ---- */
 
+static void return_inlined(struct body_reader *reader, struct value value, bool given)
+{
+    struct lowering *lowering = reader->lowering;
+    struct inlined *call = reader->call;
+    if (given)
+        lower_put_assignment(lowering, call->result, reader->first, reader->last);
+    lower_assign(lowering, call->result, value, lowering->at.span.begin);
+    lower_let(lowering, lowering->body.variables.list[call->returned].local,
+              lower_number(lowering, 1));
+    const struct state *state = &lowering->body.states.list[call->result];
+    if (!call->any)
+        call->gathered = *state;
+    lower_widen(&call->gathered.interval, state->interval.low, state->interval.high);
+    call->gathered.may_be_null = call->gathered.may_be_null || state->may_be_null;
+    call->any = call->left = reader->dead = true;
+}
+
 static void read_return(struct body_reader *reader)
 {
     struct lowering *lowering = reader->lowering;
@@ -563,11 +611,15 @@ static void read_return(struct body_reader *reader)
         value = take_expression(reader, WORDS(";"));
     if (failed(lowering))
         return;
-    if (given && !lower_types_meet(value.type, lowering->body.function->result))
+    if (given && !lower_types_meet(value.type, reader->function->result))
         lower_refuse(lowering, lowering->at.span.begin, "the function returns %s, and this is %s",
-                     lower_type_name(lowering->body.function->result), lower_type_name(value.type));
-    if (given && lowering->body.function->result == TYPE_INT && value.type == TYPE_BIGINT)
+                     lower_type_name(reader->function->result), lower_type_name(value.type));
+    if (given && reader->function->result == TYPE_INT && value.type == TYPE_BIGINT)
         lower_fit(lowering, &value, TYPE_INT);
+    if (reader->call) {
+        return_inlined(reader, value, given);
+        return;
+    }
     if (given)
         lower_put_condition(lowering, reader->first, reader->last, "returns");
     lower_abort_if(lowering, value.fails);
@@ -656,6 +708,17 @@ static void read_assignment(struct body_reader *reader)
     }
 }
 
+/* A statement that looks at no row before it has all its values. */
+static bool has_only_values(const PgQuery__Node *node)
+{
+    if (node->node_case == PG_QUERY__NODE__NODE_SELECT_STMT)
+        return !node->select_stmt->n_from_clause && !node->select_stmt->where_clause;
+    const PgQuery__Node *source =
+        node->node_case == PG_QUERY__NODE__NODE_INSERT_STMT ? node->insert_stmt->select_stmt : NULL;
+    return source && source->select_stmt->n_values_lists == 1 &&
+           !node->insert_stmt->n_returning_list;
+}
+
 /* INTO's variables, from the token behind INTO on; gives the token behind them. */
 static uint32_t read_into(struct body_reader *reader, uint32_t at, struct target *target)
 {
@@ -704,7 +767,9 @@ static void read_sql(struct body_reader *reader)
     if (!failed(lowering))
         node = lower_parse_part(lowering, first, last, perform ? "SELECT " : "", blank_begin,
                                 blank_end);
-    if (node)
+    if (node && has_only_values(node))
+        inline_calls(reader, node);
+    if (node && !failed(lowering))
         lower_statement(lowering, node, &target);
     lower_put_sql(lowering, first, last, &target, perform ? "SELECT " : "", blank_begin, blank_end,
                   select);
@@ -776,6 +841,22 @@ static void read_statement(struct body_reader *reader)
         need(reader, ";");
 }
 
+/* What stands behind a RETURN of an inlined function runs unless it has returned. */
+static void read_rest(struct body_reader *reader, const char *const *ends)
+{
+    struct lowering *lowering = reader->lowering;
+    struct branch branch;
+    lowering->at.span = (struct iso_prove_span){0, 0};
+    reader->call->left = false;
+    open_branch(reader, &branch);
+    uint32_t inside = not_returned(reader);
+    read_statements(reader, ends);
+    struct iso_prove_block rest = turn_branch(reader, &branch);
+    lowering->at.tag = NONE;
+    close_branch(reader, &branch, &rest, inside, false);
+    reader->call->left = true;
+}
+
 static void read_statements(struct body_reader *reader, const char *const *ends)
 {
     struct lowering *lowering = reader->lowering;
@@ -789,6 +870,10 @@ static void read_statements(struct body_reader *reader, const char *const *ends)
             over = over || is(reader, ends[i]);
         if (over)
             break;
+        if (reader->call && reader->call->left) {
+            read_rest(reader, ends);
+            break;
+        }
         read_statement(reader);
     }
     reader->depth--;
@@ -866,18 +951,241 @@ static void begin_function(struct lowering *lowering, struct function *function)
     program->templates.list[template].parameters = parameters + slots;
 }
 
+/* FOUND and ROW_COUNT, which every function has of its own. */
+static void declare_found(struct lowering *lowering)
+{
+    lowering->body.found = declare(lowering, iso_copy_text("found", 5), TYPE_BOOLEAN);
+    lowering->body.row_count = declare(lowering, iso_copy_text("$row_count", 10), TYPE_BIGINT);
+}
+
+/* PostgreSQL: without RETURN no value. */
+static void end_function(struct body_reader *reader)
+{
+    struct lowering *lowering = reader->lowering;
+    take(reader, ";");
+    if (reader->at < reader->count && !failed(lowering))
+        refuse_statement(reader, "what follows the end of the function");
+    if (failed(lowering) || !reader->function->returns || reader->dead)
+        return;
+    lowering->at.span =
+        (struct iso_prove_span){reader->function->body_begin, reader->function->body_end};
+    if (reader->call) /* shown by the statement that calls it */
+        lowering->at.span = (struct iso_prove_span){0, 0};
+    lowering->at.continued = false;
+    lower_abort_if(lowering, reader->call ? not_returned(reader) : lower_number(lowering, 1));
+}
+
+/* ---- calls ---- */
+
+struct found_call {
+    struct body_reader *reader;
+    uint32_t calls, links; /* links: queries outside of calls */
+    bool nested;           /* a call below what may not be computed */
+    bool reads;            /* a query below a call */
+    ISO_LIST(struct hoisted) hoisted;
+    ISO_LIST(struct use) uses;
+};
+
+static struct function *called(const struct lowering *lowering, const PgQuery__Node *node)
+{
+    if (node->node_case != PG_QUERY__NODE__NODE_FUNC_CALL || !node->func_call->n_funcname)
+        return NULL;
+    const char *name = lower_name_of(node->func_call->funcname[node->func_call->n_funcname - 1]);
+    for (uint32_t i = 0; i < lowering->functions.count; i++)
+        if (!strcmp(lowering->functions.list[i].name, name))
+            return &lowering->functions.list[i];
+    return NULL;
+}
+
+static bool is_condition(const PgQuery__Node *node)
+{
+    return node->node_case == PG_QUERY__NODE__NODE_CASE_EXPR ||
+           node->node_case == PG_QUERY__NODE__NODE_COALESCE_EXPR ||
+           node->node_case == PG_QUERY__NODE__NODE_BOOL_EXPR ||
+           node->node_case == PG_QUERY__NODE__NODE_SUB_LINK;
+}
+
+/* Below a condition. */
+static bool find_nested(void *with, const PgQuery__Node *node)
+{
+    struct found_call *found = with;
+    found->nested = found->nested || called(found->reader->lowering, node);
+    return true;
+}
+
+/* Below a call. */
+static bool find_reading(void *with, const PgQuery__Node *node)
+{
+    struct found_call *found = with;
+    found->reads = found->reads || node->node_case == PG_QUERY__NODE__NODE_SUB_LINK;
+    found->calls += called(found->reader->lowering, node) != NULL;
+    if (is_condition(node))
+        lower_each_node(&node->base, find_nested, found);
+    return true;
+}
+
+static bool find_called(void *with, const PgQuery__Node *node)
+{
+    struct found_call *found = with;
+    found->links += node->node_case == PG_QUERY__NODE__NODE_SUB_LINK;
+    if (is_condition(node))
+        lower_each_node(&node->base, find_nested, found);
+    bool is_call = called(found->reader->lowering, node);
+    if (is_call)
+        lower_each_node(&node->base, find_reading, found);
+    return !is_call;
+}
+
+/* Behind a call's (: its arguments are assigned to the parameters, as they are told to psql. */
+static void assign_arguments(struct body_reader *reader, const struct function *function,
+                             const struct value *values, uint32_t token)
+{
+    struct lowering *lowering = reader->lowering;
+    for (uint32_t i = 0; i < function->parameters.count && !failed(lowering); i++) {
+        const struct parameter *parameter = &function->parameters.list[i];
+        uint32_t end = find_word(reader, token, WORDS(",", ")")), first, last;
+        uint32_t variable = declare(
+            lowering, iso_copy_text(parameter->name, strlen(parameter->name)), parameter->type);
+        bytes_of(reader, token, end, &first, &last);
+        if (parameter->type == TYPE_INT && values[i].type == TYPE_BIGINT)
+            lower_refuse(lowering, first, "this parameter is int, and this is bigint");
+        lower_put_assignment(lowering, variable, first, last);
+        lower_assign(lowering, variable, values[i], first);
+        token = end + 1;
+    }
+}
+
+/* The statements of a function, between its parameters and its result. */
+static void read_inlined(struct body_reader *outer, const struct function *function,
+                         struct inlined *call, const struct value *values, uint32_t token)
+{
+    struct lowering *lowering = outer->lowering;
+    struct body *body = &lowering->body;
+    struct body_reader reader = {.lowering = lowering,
+                                 .function = function,
+                                 .call = call,
+                                 .list = function->tokens.list,
+                                 .count = function->tokens.count,
+                                 .depth = outer->depth};
+    uint32_t found = body->found, row_count = body->row_count, outer_first = body->first;
+    uint32_t first = body->variables.count;
+    const char *name = body->name;
+    assign_arguments(outer, function, values, token);
+    body->first = first;
+    body->name = function->name;
+    declare_found(lowering);
+    read_block(&reader);
+    end_function(&reader);
+    for (uint32_t i = first; i < body->variables.count; i++)
+        body->variables.list[i].hidden = true;
+    body->first = outer_first;
+    body->name = name;
+    body->found = found;
+    body->row_count = row_count;
+}
+
+static struct value inline_call(struct body_reader *reader, const PgQuery__FuncCall *node,
+                                const struct function *function, struct use *use)
+{
+    struct lowering *lowering = reader->lowering;
+    struct inlined call = {0};
+    struct value values[MOST_COLUMNS];
+    uint32_t location = (uint32_t)location_of(lowering, node->location), token = reader->at;
+    while (token < reader->count && reader->list[token].begin < location)
+        token++;
+    token = find_word(reader, token, WORDS("(")) + 1;
+    if (function->refused)
+        iso_error_set(lowering->error, ISO_BAD_INPUT, "%s", function->refused);
+    if (lowering->body.inside >= MOST_CALLS || node->n_args != function->parameters.count ||
+        node->n_args > MOST_COLUMNS)
+        lower_refuse_form(lowering, location, "this call of \"%s\"", function->name);
+    for (size_t i = 0; i < node->n_args && !failed(lowering); i++) {
+        values[i] = lower_keep_value(lowering, lower_expression(lowering, NULL, node->args[i]));
+        lower_abort_if(lowering, values[i].fails);
+        values[i].fails = NONE;
+    }
+    if (failed(lowering))
+        return lower_null(lowering);
+    lowering->body.calls++;
+    lowering->body.inside++;
+    call.result = declare(lowering, iso_copy_text("$result", 7),
+                          function->returns ? function->result : TYPE_INT);
+    call.returned = declare(lowering, iso_copy_text("$returned", 9), TYPE_BOOLEAN);
+    lower_let(lowering, lowering->body.variables.list[call.returned].local,
+              lower_number(lowering, 0));
+    lower_put_number(lowering, call.returned, ":found"); /* psql has one FOUND */
+    lower_put_number(lowering, lowering->body.found, "false");
+    read_inlined(reader, function, &call, values, token);
+    lowering->body.inside--;
+    uint32_t end = find_word(reader, token, WORDS(")"));
+    *use =
+        (struct use){location, end < reader->count ? reader->list[end].end : location, call.result};
+    lowering->body.states.list[call.result] =
+        call.any ? call.gathered : (struct state){.may_be_null = true};
+    return lower_variable_value(lowering, call.result);
+}
+
+static bool inline_node(void *with, const PgQuery__Node *node)
+{
+    struct found_call *found = with;
+    struct lowering *lowering = found->reader->lowering;
+    const struct function *function = called(lowering, node);
+    if (!function || failed(lowering))
+        return !failed(lowering);
+    for (size_t i = 0; i < node->func_call->n_args; i++)
+        lower_each_node(&node->func_call->args[i]->base, inline_node, found);
+    struct use use = {0};
+    lowering->at.hoisted.count = 0;
+    for (uint32_t i = 0; i < found->hoisted.count; i++)
+        ISO_APPEND(lowering->at.hoisted, found->hoisted.list[i]);
+    struct iso_prove_span span = lowering->at.span;
+    int64_t delta = lowering->at.delta;
+    struct value value = inline_call(found->reader, node->func_call, function, &use);
+    lowering->at.span = span;
+    lowering->at.delta = delta;
+    ISO_APPEND(found->hoisted, (struct hoisted){node, value});
+    ISO_APPEND(found->uses, use);
+    return false;
+}
+
+/* The calls in an expression, or in a statement that has only values, from left to right: their
+ * statements come first, and their results stand for them. */
+static void inline_calls(struct body_reader *reader, const PgQuery__Node *node)
+{
+    struct lowering *lowering = reader->lowering;
+    struct found_call found = {.reader = reader};
+    lower_each_node(&node->base, find_called, &found);
+    /* What a query reads is as it was before any of the calls. Else refused, where it is read. */
+    if (!found.calls || found.nested || found.links || (found.reads && found.calls > 1))
+        return;
+    lower_each_node(&node->base, inline_node, &found);
+    lowering->at.continued = false;
+    lowering->at.hoisted.count = 0;
+    lower_begin_script(lowering);
+    for (uint32_t i = 0; i < found.hoisted.count; i++)
+        ISO_APPEND(lowering->at.hoisted, found.hoisted.list[i]);
+    for (uint32_t i = 0; i < found.uses.count && !failed(lowering); i++) {
+        char before[80];
+        snprintf(before, sizeof before, ":%.70s",
+                 lowering->body.variables.list[found.uses.list[i].variable + 1].told);
+        lower_put_number(lowering, lowering->body.found, before);
+        ISO_APPEND(lowering->at.uses, found.uses.list[i]);
+    }
+    ISO_FREE_ALL(found.hoisted.list, found.uses.list);
+}
+
 static void clear_variables(struct lowering *lowering)
 {
     struct function *function = lowering->body.function;
     struct iso_text names = {0};
     for (uint32_t i = function->parameters.count; i < lowering->body.variables.count; i++)
-        iso_text_put_bytes(&names, lowering->body.variables.list[i].name,
-                           strlen(lowering->body.variables.list[i].name) + 1);
+        iso_text_put_bytes(&names, lowering->body.variables.list[i].told,
+                           strlen(lowering->body.variables.list[i].told) + 1);
     iso_text_put_bytes(&names, "", 1);
     iso_free(function->names);
     function->names = names.bytes;
     for (uint32_t i = 0; i < lowering->body.variables.count; i++)
-        iso_free(lowering->body.variables.list[i].name);
+        ISO_FREE_ALL(lowering->body.variables.list[i].name, lowering->body.variables.list[i].told);
     lowering->body.variables.count = 0;
 }
 
@@ -885,26 +1193,21 @@ void lower_function(struct lowering *lowering, struct function *function)
 {
     assert(function->called && !lowering->body.variables.count && !lowering->body.block);
     struct iso_prove_block block = ISO_PROVE_BLOCK;
-    struct body_reader reader = {
-        .lowering = lowering, .list = function->tokens.list, .count = function->tokens.count};
+    struct body_reader reader = {.lowering = lowering,
+                                 .function = function,
+                                 .list = function->tokens.list,
+                                 .count = function->tokens.count};
     lowering->body.function = function;
     lowering->body.block = &block;
-    lowering->body.temporaries = 0;
+    lowering->body.name = function->name;
+    lowering->body.temporaries = lowering->body.first = lowering->body.calls = 0;
+    lowering->body.inside = 0;
     lowering->at.span = function->span;
     begin_function(lowering, function);
-    lowering->body.found = declare(lowering, iso_copy_text("found", 5), TYPE_BOOLEAN);
-    lowering->body.row_count = declare(lowering, iso_copy_text("$row_count", 10), TYPE_BIGINT);
+    declare_found(lowering);
     lowering->at.continued = false;
     read_block(&reader);
-    take(&reader, ";");
-    if (reader.at < reader.count && !failed(lowering))
-        refuse_statement(&reader, "what follows the end of the function");
-    if (!failed(lowering) && function->returns &&
-        !reader.dead) { /* PostgreSQL: no RETURN, no value */
-        lowering->at.span = (struct iso_prove_span){function->body_begin, function->body_end};
-        lowering->at.continued = false;
-        lower_abort_if(lowering, lower_number(lowering, 1));
-    }
+    end_function(&reader);
     lowering->program->templates.list[function->template].block = block.first;
     assert(lowering->body.block == &block && !reader.depth);
     clear_variables(lowering);

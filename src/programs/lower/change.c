@@ -98,6 +98,8 @@ static void new_values(struct lowering *lowering, const struct change *change,
         if (failed(lowering) ||
             !lower_convert(lowering, &change->table->columns[column], &value, location))
             return;
+        if (value.fails != NONE)
+            lower_check_planned(lowering, target->val);
         values[column] = value;
         set[column] = true;
         lower_note_growth(lowering, change->table, column, &value);
@@ -223,9 +225,25 @@ static uint32_t change_row(struct lowering *lowering, const struct change *chang
     return done;
 }
 
+/* The values of SET where no row is changed: for what is refused in them. */
+static void set_nothing(struct lowering *lowering, const struct change *change,
+                        const struct scope *scope)
+{
+    for (size_t i = 0; i < change->set_count && !failed(lowering); i++) {
+        const PgQuery__ResTarget *target = change->sets[i]->res_target;
+        uint32_t column = lower_find_column(change->table, target->name);
+        struct value value = lower_read_of_nothing(lowering, scope, target->val);
+        if (column == NONE || failed(lowering))
+            continue;
+        if (lower_convert(lowering, &change->table->columns[column], &value,
+                          location_of(lowering, target->location)) &&
+            value.fails != NONE)
+            lower_check_planned(lowering, target->val);
+    }
+}
+
 static void change_rows(struct lowering *lowering, const struct change *change, struct from *from)
 {
-    assert(!lowering->at.hoisted.count);
     struct scope scope = {NULL, from, NULL};
     struct combos combos;
     lower_hoist(lowering, change->where, change->table);
@@ -237,8 +255,8 @@ static void change_rows(struct lowering *lowering, const struct change *change, 
         lower_find_combos(lowering, NULL, from, &combos);
     else
         return;
-    for (size_t i = 0; i < change->set_count && !combos.count; i++)
-        lower_read_of_nothing(lowering, &scope, change->sets[i]->res_target->val);
+    if (!combos.count)
+        set_nothing(lowering, change, &scope);
     lower_abort_if(lowering, combos.fails);
     uint32_t *candidates = iso_allocate(iso_list_bytes(combos.count + 1, sizeof(uint32_t)));
     for (uint32_t i = 0; i < combos.count; i++)
@@ -265,7 +283,6 @@ static void change_rows(struct lowering *lowering, const struct change *change, 
     }
     iso_free(candidates);
     lower_release_combos(&combos);
-    lowering->at.hoisted.count = 0;
 }
 
 void lower_change(struct lowering *lowering, struct change *change,

@@ -389,7 +389,7 @@ static bool find_parts(void *with, const PgQuery__Node *node)
 
 /* PostgreSQL computes what names no column while it plans a statement, and what is of constants
  * alone always, also where it is not reached then: whether that fails is not known. */
-static void check_planned(struct lowering *lowering, const PgQuery__Node *node)
+void lower_check_planned(struct lowering *lowering, const PgQuery__Node *node)
 {
     struct parts parts = {lowering, false, false};
     lower_each_node(&node->base, find_parts, &parts);
@@ -406,6 +406,6 @@ struct value lower_expression(struct lowering *lowering, const struct scope *sco
                     node->node_case == PG_QUERY__NODE__NODE_FUNC_CALL ||
                     node->node_case == PG_QUERY__NODE__NODE_TYPE_CAST;
     if (computes && value.fails != NONE && !failed(lowering))
-        check_planned(lowering, node);
+        lower_check_planned(lowering, node);
     return value;
 }

@@ -101,7 +101,7 @@ struct function {
 };
 
 struct variable {
-    char *name;
+    char *name, *told; /* told: as psql has it */
     enum type type;
     bool constant, hidden; /* hidden: its block has ended */
     uint32_t local, null;  /* locals of the template */
@@ -224,8 +224,11 @@ struct body {
     ISO_LIST(struct variable) variables;
     ISO_LIST(struct state) states; /* by variable */
     struct iso_prove_block *block; /* to which steps are added */
-    uint32_t found, row_count;     /* variables */
-    uint32_t temporaries;          /* locals of its own so far */
+    const char *name;          /* of the function whose text is read: it, or one that it calls */
+    uint32_t first;            /* of the variables, from which on they are that one's */
+    uint32_t calls, inside;    /* inlined so far; around this place */
+    uint32_t found, row_count; /* variables */
+    uint32_t temporaries;      /* locals of its own so far */
 };
 
 struct lowering {
@@ -328,6 +331,7 @@ uint32_t lower_find_column(const struct table *table, const char *name);
 /* The columns that an INSERT names, or all in their order; their number, at most MOST_COLUMNS. */
 uint32_t lower_find_insert_columns(struct lowering *lowering, const PgQuery__InsertStmt *insert,
                                    const struct table *table, uint32_t *columns);
+struct value lower_variable_value(struct lowering *lowering, uint32_t variable);
 struct value lower_read_column(struct lowering *lowering, const struct entry *entry,
                                uint32_t column);
 uint32_t lower_presence(struct lowering *lowering, const struct table *table, uint32_t row);
@@ -356,6 +360,8 @@ struct value lower_more_of(struct lowering *lowering, struct value a, struct val
 
 struct value lower_expression(struct lowering *lowering, const struct scope *scope,
                               const PgQuery__Node *node);
+/* An expression that can fail: refused where that is not known. */
+void lower_check_planned(struct lowering *lowering, const PgQuery__Node *node);
 /* A WHERE: true and not NULL; what fails is added to `fails`. Without a node: true. */
 uint32_t lower_condition(struct lowering *lowering, const struct scope *scope,
                          const PgQuery__Node *node, uint32_t *fails);
@@ -376,8 +382,8 @@ void lower_find_combos(struct lowering *lowering, const struct scope *outer, str
                        struct combos *combos);
 void lower_release_combos(struct combos *combos);
 /* An expression of a query without rows: for what is refused in it. */
-void lower_read_of_nothing(struct lowering *lowering, const struct scope *scope,
-                           const PgQuery__Node *node);
+struct value lower_read_of_nothing(struct lowering *lowering, const struct scope *scope,
+                                   const PgQuery__Node *node);
 void lower_choose_rows(struct from *from, const struct combos *combos, uint32_t combo);
 /* Refuses what is not in the subset; true: nothing was. */
 bool lower_is_plain_select(struct lowering *lowering, const PgQuery__SelectStmt *select);

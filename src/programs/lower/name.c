@@ -122,7 +122,7 @@ bool lower_names_of(const PgQuery__ColumnRef *reference, const char **alias, con
     return true;
 }
 
-static struct value variable_value(struct lowering *lowering, uint32_t variable)
+struct value lower_variable_value(struct lowering *lowering, uint32_t variable)
 {
     assert(variable < lowering->body.variables.count);
     assert(lowering->body.states.count == lowering->body.variables.count);
@@ -170,7 +170,7 @@ struct value lower_reference(struct lowering *lowering, const struct scope *scop
         return lower_null(lowering);
     }
     uint32_t variable = NONE;
-    if (lowering->body.function && (!alias || !strcmp(alias, lowering->body.function->name)))
+    if (lowering->body.function && (!alias || !strcmp(alias, lowering->body.name)))
         variable = lower_find_variable(lowering, name);
     if (named.found > 1) {
         lower_refuse(lowering, location, "column \"%s\" is ambiguous: name its table", name);
@@ -186,7 +186,7 @@ struct value lower_reference(struct lowering *lowering, const struct scope *scop
             return lower_read_column(lowering, named.entry, named.column);
     } else if (variable != NONE) {
         lower_note_use(lowering, location, variable);
-        return variable_value(lowering, variable);
+        return lower_variable_value(lowering, variable);
     } else {
         lower_refuse(lowering, location, "there is no column or variable \"%s%s%s\"",
                      alias ? alias : "", alias ? "." : "", name);

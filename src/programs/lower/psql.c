@@ -57,7 +57,7 @@ static void put_value(struct lowering *lowering, struct iso_text *text, uint32_t
     if (variable == lowering->body.found)
         iso_text_put(text, ":found");
     else
-        iso_text_format(text, "(:%s::%s)", lowering->body.variables.list[variable].name,
+        iso_text_format(text, "(:%s::%s)", lowering->body.variables.list[variable].told,
                         lower_type_name(lowering->body.variables.list[variable].type));
 }
 
@@ -106,7 +106,7 @@ void lower_put_assignment(struct lowering *lowering, uint32_t variable, uint32_t
     iso_text_put(&text, "SELECT quote_nullable((");
     put_bytes(lowering, &text, first, last, 0, 0);
     iso_text_format(&text, ")::%s) AS \"%s\" \\gset\n", lower_type_name(assigned->type),
-                    assigned->name);
+                    assigned->told);
     end_script(lowering, &text);
 }
 
@@ -126,7 +126,7 @@ void lower_put_number(struct lowering *lowering, uint32_t variable, const char *
     struct iso_text text = {0};
     if (failed(lowering))
         return;
-    iso_text_format(&text, "\\set %s %s\n", lowering->body.variables.list[variable].name, value);
+    iso_text_format(&text, "\\set %s %s\n", lowering->body.variables.list[variable].told, value);
     end_script(lowering, &text);
 }
 
@@ -139,12 +139,12 @@ void lower_put_sql(struct lowering *lowering, uint32_t first, uint32_t last,
         return;
     for (uint32_t i = 0; i < target->count; i++)
         iso_text_format(&text, "\\set %s NULL\n",
-                        lowering->body.variables.list[target->variables[i]].name);
+                        lowering->body.variables.list[target->variables[i]].told);
     struct iso_text row = {0}, picked = {0};
     for (uint32_t i = 0; i < target->count; i++) {
         iso_text_format(&row, "%sc%u", i ? ", " : "", i + 1);
         iso_text_format(&picked, "%squote_nullable(c%u) AS \"%s\"", i ? ", " : "", i + 1,
-                        lowering->body.variables.list[target->variables[i]].name);
+                        lowering->body.variables.list[target->variables[i]].told);
     }
     iso_text_put_bytes(&row, "", 1);
     iso_text_put_bytes(&picked, "", 1);

@@ -151,18 +151,19 @@ void lower_find_combos(struct lowering *lowering, const struct scope *outer, str
         lower_read_of_nothing(lowering, &scope, from->conditions.list[i]);
 }
 
-void lower_read_of_nothing(struct lowering *lowering, const struct scope *scope,
-                           const PgQuery__Node *node)
+struct value lower_read_of_nothing(struct lowering *lowering, const struct scope *scope,
+                                   const PgQuery__Node *node)
 {
     struct value *nulls = iso_allocate(sizeof *nulls * MOST_COLUMNS);
     for (uint32_t i = 0; i < MOST_COLUMNS; i++)
         nulls[i] = lower_null(lowering);
     for (uint32_t i = 0; i < scope->from->entries.count; i++)
         scope->from->entries.list[i].values = nulls;
-    lower_expression(lowering, scope, node);
+    struct value value = lower_expression(lowering, scope, node);
     for (uint32_t i = 0; i < scope->from->entries.count; i++)
         scope->from->entries.list[i].values = NULL;
     iso_free(nulls);
+    return value;
 }
 
 void lower_release_combos(struct combos *combos)

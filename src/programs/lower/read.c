@@ -414,7 +414,7 @@ static void release(struct lowering *lowering)
     for (uint32_t i = 0; i < lowering->trees.count; i++)
         iso_sql_tree_release(&lowering->trees.list[i].tree);
     for (uint32_t i = 0; i < lowering->body.variables.count; i++)
-        iso_free(lowering->body.variables.list[i].name);
+        ISO_FREE_ALL(lowering->body.variables.list[i].name, lowering->body.variables.list[i].told);
     ISO_FREE_ALL(lowering->runs.calls.list, lowering->runs.arguments.list,
                  lowering->runs.rules.list, lowering->texts.list, lowering->trees.list,
                  lowering->body.variables.list, lowering->body.states.list,

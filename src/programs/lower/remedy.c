@@ -56,7 +56,9 @@ static void put_line(const struct search *search, uint32_t template, uint32_t lo
 {
     uint32_t line, column;
     iso_prove_location(search->program, location, &line, &column);
-    iso_text_format(text, "line %u, in %s: ", line, search->program->templates.list[template].name);
+    const struct iso_prove_template *of = &search->program->templates.list[template];
+    bool inside = location >= of->span.begin && location < of->span.end; /* else of one it calls */
+    iso_text_format(text, "line %u%s%s: ", line, inside ? ", in " : "", inside ? of->name : "");
 }
 
 static bool is_word(const struct search *search, uint32_t location, const char *word)

@@ -22,7 +22,6 @@ void lower_statement(struct lowering *lowering, const PgQuery__Node *node,
                      const struct target *target)
 {
     struct change change = {.target = target};
-    lowering->at.hoisted.count = 0;
     lowering->at.planned = lower_is_planned(node);
     switch ((int)node->node_case) {
     case PG_QUERY__NODE__NODE_SELECT_STMT:

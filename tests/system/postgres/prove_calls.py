@@ -29,6 +29,7 @@ KEYS = {"t": "id", "u": "k", "c": "id"}
 VARIABLES = {"x": "int", "y": "int", "z": "bigint", "q1": "text", "q2": "varchar(2)", "r": "bool", "m": "int"}
 KINDS = dict(VARIABLES, q2="text", m="int")  # m is NOT NULL
 LEAF = 3
+DECLARED = "DECLARE y int; z bigint := 0; q1 text; q2 varchar(2) := 'a'; r boolean; m int NOT NULL := 1;"
 TEXTS = ["'a'", "'b'", "'ab'", "'abc'", "''"]
 
 
@@ -37,6 +38,8 @@ class Maker:
 
     def __init__(self, seed):
         self.random = random.Random(seed)
+        self.callees = []  # functions that may be called here: their names, and whether they return a number
+        self.result = None  # of the function that is written
 
     def pick(self, *choices):
         return self.random.choice(choices)
@@ -210,7 +213,19 @@ class Maker:
 
     def assignment(self):
         name = self.pick(*VARIABLES)
+        if self.callees and self.chance(0.3):
+            return self.call()
         return "%s := %s;" % (name, self.value(KINDS[name]))
+
+    def call(self):
+        name, gives = self.pick(*self.callees)
+        call = "%s(%s, %s)" % (name, self.number(None, 1), self.text())
+        if not gives:
+            return "PERFORM %s;" % call
+        return self.pick("PERFORM %s;" % call, "y := %s;" % call, "m := coalesce(y, 0) + %s;" % call, "SELECT %s, x INTO x, y;" % call,
+                         "IF %s > %s THEN\n%s\nEND IF;" % (call, self.number(None, LEAF), self.statements(2)),
+                         "INSERT INTO log (n) VALUES (%s);" % call, "RAISE NOTICE '%%', %s;" % call,
+                         "FOR i9 IN 1..least(%s, 2) LOOP\n%s\nEND LOOP;" % (call, self.statements(2)))
 
     def tail(self, depth):
         return self.pick("", "ELSE\n%s\n" % self.statements(depth + 1),
@@ -245,8 +260,15 @@ class Maker:
             return self.pick("CASE WHEN %s THEN\n%s\n%sEND CASE;" % (self.condition(), self.statements(depth + 1), self.pick("", "ELSE NULL;\n")),
                              "CASE %s WHEN 1, 2 THEN\n%s\nWHEN %s THEN NULL;\n%sEND CASE;" % (
                                  self.number(), self.statements(depth + 1), self.number(), self.pick("", "ELSE NULL;\n")))
-        return self.pick("IF %s THEN RAISE EXCEPTION 'no'; END IF;" % self.condition(), "IF %s THEN RETURN; END IF;" % self.condition(),
+        return self.pick("IF %s THEN RAISE EXCEPTION 'no'; END IF;" % self.condition(), "IF %s THEN RETURN%s; END IF;" % (self.condition(), self.value_returned()),
                          "DECLARE y int := %s; BEGIN\n%s\nEND;" % (self.number(), self.statements(depth + 1)))
+
+    def value_returned(self):
+        return "" if self.result == "void" else " " + self.number()
+
+    def function(self, name, parameters, result, *parts):
+        return "CREATE FUNCTION %s(%s) RETURNS %s LANGUAGE plpgsql AS $$\n%s\nBEGIN\n%s\nEND $$;\n" % (
+            name, parameters, result, DECLARED, "\n".join(parts))
 
     def program(self):
         rows = "INSERT INTO p VALUES (1), (2), (9);\nINSERT INTO done VALUES (1, 0);\n"
@@ -254,11 +276,15 @@ class Maker:
             self.pick("0", "1", "10"), self.pick("NULL", "0", "5"), self.pick("2", "3"), self.pick("'ab'", "NULL", "''"), self.pick("1", "7"))
         rows += self.pick("", "INSERT INTO u VALUES (1, 1, true), (NULL, 2, NULL);\n", "INSERT INTO u (k, f) VALUES (3, false);\n")
         rows += self.pick("", "INSERT INTO c VALUES (1, 1, 'b');\n", "INSERT INTO c (id) VALUES (2), (4);\n")
-        declared = "DECLARE y int; z bigint := 0; q1 text; q2 varchar(2) := 'a'; r boolean; m int NOT NULL := 1;"
-        body = "UPDATE done SET v = 1 WHERE k = 1;\n%s\nINSERT INTO log (n, q, g) VALUES (%s);" % (
-            self.statements(), self.pick("x, q2, r", "y, q1, r", "z, q1, FOUND", "m, q2, FOUND"))
-        function = "CREATE FUNCTION f(x int) RETURNS void LANGUAGE plpgsql AS $$\n%s\nBEGIN\n%s\nEND $$;\n" % (declared, body)
-        return rows, function, self.pick("1", "2", "3", "0", "null")
+        functions = ""
+        for name, result in self.pick([], [("g", "int")], [("h", "void"), ("g", "int")]):
+            self.result = result
+            functions += self.function(name, "x int, q0 text", result, self.statements(1), "" if result == "void" else self.pick("RETURN x;", "RETURN y;", "RETURN 2;", ""))
+            self.callees.append((name, result != "void"))
+        self.result = "void"
+        last = "INSERT INTO log (n, q, g) VALUES (%s);" % self.pick("x, q2, r", "y, q1, r", "z, q1, FOUND", "m, q2, FOUND")
+        functions += self.function("f", "x int", "void", "UPDATE done SET v = 1 WHERE k = 1;\n" + self.statements(), last)
+        return rows, functions, self.pick("1", "2", "3", "0", "null")
 
 
 def dump():
@@ -318,7 +344,7 @@ def main():
                 raise SystemExit("psql told of %d calls of %d" % (len(answers), len(programs)))
             for seed, program, (state, rows) in zip(seeds, programs, answers):
                 text = text_of(program, rows)
-                if state not in ("00000", "22003", "22001", "23505", "23514", "23502", "23503", "21000", "P0001", "P0002", "P0003", "20000", "22004"):
+                if state not in ("00000", "22003", "22001", "23505", "23514", "23502", "23503", "21000", "P0001", "P0002", "P0003", "20000", "22004", "2F005"):
                     counts["not for PostgreSQL (%s)" % state] += 1
                     continue
                 with open(path, "w") as file:

@@ -69,6 +69,8 @@ static void test_files(void **state)
                  {"coalesce_conflict", "-------"},
                  {"defaults", "-------"},
                  {"found_for", "-------"},
+                 {"perform_call", "++++++-"},
+                 {"perform_if", "+++++++"},
                  {"raise_in_perform", "+++++++"},
                  {"references", "+++++++"},
                  {"varchar_len", "+++++++"}};
@@ -349,6 +351,9 @@ static void test_refused_bodies(void **state)
         {"DELETE FROM t USING log WHERE t.id = log.id;", "f:5:13: DELETE with USING or WITH: "},
         {"SELECT t.a INTO v FROM t LEFT JOIN log ON true WHERE t.id = 1;",
          "f:5:24: an outer or natural JOIN"},
+        {"IF true AND f(x, 1) > 0 THEN NULL; END IF;", "f:5:13: the function f: "},
+        {"PERFORM f(x);", "f:5:9: this call of \"f\": "},
+        {"PERFORM f(x, y);", "f:5:9: this call of \"f\": "}, /* without end */
         {"PERFORM g(x);", "f:5:9: the function g: "},
         {"PERFORM 1 FROM log WHERE g(n) = 1;", "f:5:26: the function g: "},
         {"RAISE NOTICE '%', g(x);", "f:5:19: the function g: "},
