@@ -262,9 +262,10 @@ struct rowsets_block {
     uint32_t plain_count, plain_capacity;
     struct rowsets_write *writes; /* of the transaction */
     uint32_t write_count, write_capacity;
-    uint32_t mark;                       /* of the transaction */
-    ISO_LIST(uint32_t) ahead;            /* what is fetched now: keys or rows, and */
-    ISO_LIST(uint32_t) texts;            /* texts by their hashes, and */
+    uint32_t mark;            /* of the transaction */
+    uint32_t table;           /* + 1, that was named last: those beside it name it, too */
+    ISO_LIST(uint32_t) ahead; /* what is fetched now: keys or rows, and */
+    ISO_LIST(uint32_t) texts; /* texts by their hashes, and */
     ISO_LIST(struct rowsets_seek) seeks; /* what indexes will be asked for (ahead.c) */
 };
 

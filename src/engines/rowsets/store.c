@@ -51,6 +51,9 @@ uint32_t rowsets_column(struct iso_rowsets *engine, uint32_t number, const char 
                         size_t length)
 {
     struct rowsets_table *table = &engine->store.tables[number];
+    for (uint32_t column = 1; column < table->column_count; column++)
+        if (iso_atom_is_still(&engine->atoms, table->columns[column].name, name, length))
+            return column;
     iso_atom atom = iso_atoms_text(&engine->atoms, name, length);
     for (uint32_t column = 1; column < table->column_count; column++)
         if (table->columns[column].name == atom)

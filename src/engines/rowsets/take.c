@@ -9,6 +9,17 @@
 
 /* ---- keys ---- */
 
+static uint32_t table_of(struct iso_rowsets *engine, const char *name, size_t length)
+{
+    uint32_t last = engine->block.table;
+    if (last &&
+        iso_atom_is_still(&engine->atoms, engine->store.tables[last - 1].name, name, length))
+        return last - 1;
+    uint32_t table = rowsets_table(engine, name, length);
+    engine->block.table = table == ISO_NONE ? 0 : table + 1;
+    return table;
+}
+
 static void look_key_up(struct iso_rowsets *engine, struct rowsets_known *known, iso_atom key)
 {
     char buffer[ISO_ATOM_TEXT_MAX];
@@ -20,7 +31,7 @@ static void look_key_up(struct iso_rowsets *engine, struct rowsets_known *known,
     if (!slash)
         return;
     size_t table = (size_t)(slash - row.at);
-    uint32_t number = rowsets_table(engine, row.at, table);
+    uint32_t number = table_of(engine, row.at, table);
     if (number == ISO_NONE)
         return;
     known->table = number + 1;
@@ -359,7 +370,7 @@ static bool set_table(struct iso_rowsets *engine, struct rowsets_query *query,
     if (!query->is_range && (!table.at || !set->count))
         return false;
     query->table_number =
-        query->is_range ? rowsets_plain(engine) : rowsets_table(engine, table.at, table.length);
+        query->is_range ? rowsets_plain(engine) : table_of(engine, table.at, table.length);
     if (query->table_number == ISO_NONE)
         return false;
     query->table = engine->store.tables[query->table_number].name;
@@ -587,7 +598,7 @@ bool iso_rowsets_resolve(struct iso_rowsets *engine, const struct iso_atoms *ato
 void iso_rowsets_block(struct iso_rowsets *engine, const struct iso_history *history)
 {
     engine->block.history = history;
-    engine->block.known_count = engine->block.plain_count = 0;
+    engine->block.known_count = engine->block.plain_count = engine->block.table = 0;
 }
 
 void iso_rowsets_add(struct iso_rowsets *engine, uint32_t transaction)

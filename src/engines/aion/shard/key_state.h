@@ -2,6 +2,7 @@
 #pragma once
 
 #include "base/index.h"
+#include "base/memory.h"
 #include "aion/structures/sorted_chunks.h"
 
 /* A key: one cache line. The newest version stands in it, so that a read of it looks at nothing
@@ -91,6 +92,10 @@ struct aion_keys {
     uint32_t clock_hand; /* the key that the sweep looks at next */
     uint64_t work;       /* steps since the last sweep */
     bool have_cells;     /* some key was a cell's */
+    /* Those whose run of reads began with one small chunk, which it gives back once no read in it
+     * may change: nearly all keys of a large table are read once in a long time. */
+    ISO_LIST(uint32_t) reading;
+    uint32_t reading_left; /* of them when they were last gone through */
 };
 
 /* The cold parts of keys, which few keys have; the first is nobody's. */

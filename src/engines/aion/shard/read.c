@@ -170,6 +170,15 @@ static uint32_t group_pending(struct iso_aion_shard *shard, uint32_t key, uint32
     return number;
 }
 
+/* The run of reads has a chunk. */
+static inline void open_reads(struct iso_aion_shard *shard, struct aion_key *key)
+{
+    if (key->reads.at)
+        return;
+    aion_chunks_open(&shard->pool, &key->reads);
+    ISO_APPEND(shard->keys.reading, (uint32_t)(key - shard->keys.list));
+}
+
 static void keep_read(struct iso_aion_shard *shard, struct aion_key *key,
                       const struct aion_observed *observed, uint32_t transaction, uint32_t detail)
 {
@@ -180,6 +189,7 @@ static void keep_read(struct iso_aion_shard *shard, struct aion_key *key,
                                .detail = detail,
                                .operation =
                                    observed->operation | (observed->own ? AION_READ_OWN : 0)};
+    open_reads(shard, key);
     if (aion_chunks_full(&shard->pool, &key->reads)) {
         aion_trim_reads(shard, key);
         aion_chunks_make_room(&shard->pool, &key->reads);
@@ -218,45 +228,58 @@ static void note_tie(struct iso_aion_shard *shard, const struct aion_key *key, u
     }
 }
 
-/* Empties the run of reads if no version to come can change the latest of them: asked of the key's
- * line only.
- */
-static inline void drop_all_reads(struct iso_aion_shard *shard, struct aion_key *key)
+/* Whether a register was read with the value of its newest version. */
+static inline bool is_newest(const struct iso_aion_shard *shard, const struct iso_atoms *atoms,
+                             const struct aion_key *key, iso_atom value)
 {
-    if (!key->reads.count || !aion_may_drop_read(shard, key->last_read) ||
-        (key->flags & AION_KEY_ENTRIES) || aion_chunks_chunks(&key->reads) > 1)
-        return;
-    shard->stats.open_reads -= key->reads.count;
-    key->reads.count = 0;
-    key->last_read = 0;
-    key->flags &= ~AION_KEY_OWN;
+    if (!aion_value_is_entry(value) || atoms == &shard->values.atoms)
+        return value == key->newest_value;
+    return !aion_key_is_list(key) &&
+           aion_atoms_same(&shard->values.atoms, key->newest_value, atoms, value);
 }
 
-/* The short way of nearly every read: of the newest version, right, in order, and there is room to
- * keep it. False: nothing was done that counts. */
-static inline bool read_newest(struct iso_aion_shard *shard, const struct aion_part *part,
+/* A read of the newest version, the last of those that are kept, stands at `*entry` from now on. */
+static inline void keep_newest(struct iso_aion_shard *shard, const struct aion_part *part,
                                const struct aion_step *step, struct aion_key *key,
-                               uint32_t transaction)
+                               uint32_t transaction, struct aion_entry *entry)
 {
-    if (step->kind != AION_READ || step->detail || aion_value_is_entry(step->value) ||
-        key->newest_time >= part->visible_below || step->value != key->newest_value)
-        return false;
-    if (aion_may_drop_read(shard, part->visible_below))
-        return true;
-    drop_all_reads(shard, key);
-    if (part->visible_below < key->last_read)
-        return false;
-    struct aion_entry *entry = aion_chunks_append(&shard->pool, &key->reads, part->before);
-    if (!entry)
-        return false;
     *entry = (struct aion_entry){.time = part->visible_below,
                                  .start = part->before,
-                                 .value = step->value,
+                                 .value = key->newest_value,
                                  .transaction = transaction,
                                  .operation = step->operation};
     key->last_read = part->visible_below;
     aion_note_reader(shard, part->visible_below);
     shard->stats.open_reads++;
+}
+
+/* The short way of nearly every read: of the newest version, right, in order, and there is room to
+ * keep it. False: nothing was done that counts. */
+static inline bool read_newest(struct iso_aion_shard *shard, const struct aion_batch *batch,
+                               const struct aion_part *part, const struct aion_step *step,
+                               struct aion_key *key, uint32_t transaction)
+{
+    bool is_entry = aion_value_is_entry(step->value), here = batch->atoms == &shard->values.atoms;
+    if (step->kind != AION_READ || step->detail || key->newest_time >= part->visible_below ||
+        !is_newest(shard, batch->atoms, key, step->value))
+        return false;
+    if (aion_may_drop_read(shard, part->visible_below)) {
+        if (here)
+            aion_values_drop(&shard->values, step->value);
+        return true;
+    }
+    aion_drop_reads(shard, key);
+    if (part->visible_below < key->last_read)
+        return false;
+    open_reads(shard, key);
+    struct aion_entry *entry = aion_chunks_append(&shard->pool, &key->reads, part->before);
+    if (!entry)
+        return false;
+    keep_newest(shard, part, step, key, transaction, entry);
+    if (is_entry)
+        key->flags |= AION_KEY_ENTRIES;
+    if (!here)
+        aion_values_reference(&shard->values, key->newest_value);
     return true;
 }
 
@@ -435,7 +458,7 @@ void aion_read(struct iso_aion_shard *shard, const struct aion_batch *batch,
              part->visible_below);
     if (shard->defers)
         read_flagged(shard, batch, part, step, transaction);
-    else if (!read_newest(shard, part, step, &shard->keys.list[step->key], transaction))
+    else if (!read_newest(shard, batch, part, step, &shard->keys.list[step->key], transaction))
         read_with_care(shard, batch, part, step, transaction);
 }
 

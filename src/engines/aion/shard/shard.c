@@ -42,7 +42,7 @@ void iso_aion_shard_free(struct iso_aion_shard *shard)
     ISO_FREE_COLUMN(shard->pending.list, shard->pending.capacity);
     ISO_FREE_ALL(shard->pending.finals.heap, shard->pending.deadlines.heap, shard->ties.heap,
                  shard->pending.fresh.heap, shard->findings.list, shard->pending.groups,
-                 shard->pending.rows.list);
+                 shard->pending.rows.list, shard->keys.reading.list);
     iso_index_release(&shard->pending.rows.index);
     ISO_FREE_COLUMN(shard->readers.list, shard->readers.capacity);
     aion_reorder_buffer_release(&shard->reorder);
@@ -352,6 +352,7 @@ void iso_aion_shard_advance(struct iso_aion_shard *shard, uint64_t limit, uint64
     aion_ties_advance(shard);
     aion_pending_advance(shard);
     aion_readers_advance(shard);
+    aion_trim_reading(shard);
 }
 
 void iso_aion_shard_tick(struct iso_aion_shard *shard, uint64_t now)

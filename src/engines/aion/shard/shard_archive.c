@@ -36,6 +36,8 @@ static void archive_keys(struct iso_archive *archive, struct iso_aion_shard *sha
     ISO_ARCHIVE_VALUE(archive, shard->keys.in_use);
     ISO_ARCHIVE_VALUE(archive, shard->keys.free);
     ISO_ARCHIVE_VALUE(archive, shard->keys.known);
+    ISO_ARCHIVE_LIST(archive, "reading", ISO_ARCHIVE_HEAP, shard->keys.reading);
+    ISO_ARCHIVE_VALUE(archive, shard->keys.reading_left);
     ISO_ARCHIVE_VALUE(archive, shard->cold.in_use);
     ISO_ARCHIVE_VALUE(archive, shard->cold.free);
     if (archive->restoring)

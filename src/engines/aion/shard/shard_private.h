@@ -348,4 +348,21 @@ struct aion_party aion_party_of(struct iso_aion_shard *shard,
 /* trim.c */
 void aion_trim(struct iso_aion_shard *shard, struct aion_key *key);
 void aion_trim_reads(struct iso_aion_shard *shard, struct aion_key *key);
+void aion_trim_reading(struct iso_aion_shard *shard);
+void aion_drop_read_values(struct iso_aion_shard *shard, struct aion_key *key, uint32_t count);
+
+/* Empties the run of reads, of one chunk, if no version to come can change the latest of them:
+ * asked of the key's line only. */
+static inline void aion_drop_reads(struct iso_aion_shard *shard, struct aion_key *key)
+{
+    if (!key->reads.count || !aion_may_drop_read(shard, key->last_read) ||
+        aion_chunks_chunks(&key->reads) > 1)
+        return;
+    if (key->flags & AION_KEY_ENTRIES)
+        aion_drop_read_values(shard, key, key->reads.count);
+    shard->stats.open_reads -= key->reads.count;
+    key->reads.count = 0;
+    key->last_read = 0;
+    key->flags &= ~(AION_KEY_OWN | AION_KEY_ENTRIES);
+}
 void aion_sweep_some(struct iso_aion_shard *shard);

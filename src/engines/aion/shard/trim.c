@@ -32,6 +32,13 @@ static bool is_too_little(const struct iso_aion_shard *shard,
                .time >= first_kept;
 }
 
+void aion_drop_read_values(struct iso_aion_shard *shard, struct aion_key *key, uint32_t count)
+{
+    struct aion_cursor cursor = aion_chunks_begin();
+    for (; count; count--, aion_chunks_next(&shard->pool, &key->reads, &cursor))
+        aion_value_drop(shard, key, aion_chunks_get(&shard->pool, &key->reads, cursor)->value);
+}
+
 void aion_trim_reads(struct iso_aion_shard *shard, struct aion_key *key)
 {
     uint64_t first_kept = shard->options.level == ISO_SER || shard->time.passed == UINT64_MAX
@@ -40,21 +47,43 @@ void aion_trim_reads(struct iso_aion_shard *shard, struct aion_key *key)
     aion_trim_idle(shard, key);
     if (!key->reads.count || is_too_little(shard, &key->reads, first_kept))
         return;
-    struct aion_cursor cursor = aion_chunks_begin();
     uint32_t count =
         position(shard, &key->reads, aion_chunks_lower(&shard->pool, &key->reads, first_kept));
     if (!count)
         return;
-    bool entries = key->flags & AION_KEY_ENTRIES;
-    for (uint32_t i = 0; entries && i < count;
-         i++, aion_chunks_next(&shard->pool, &key->reads, &cursor))
-        aion_value_drop(shard, key, aion_chunks_get(&shard->pool, &key->reads, cursor)->value);
+    if (key->flags & AION_KEY_ENTRIES)
+        aion_drop_read_values(shard, key, count);
     aion_chunks_drop(&shard->pool, &key->reads, count);
     shard->stats.open_reads -= count;
     if (!key->reads.count) {
         key->flags &= ~(AION_KEY_OWN | AION_KEY_ENTRIES);
         key->last_read = 0;
     }
+}
+
+/* Each is looked at a few times: only once they have doubled they are all gone through. Numbers of
+ * keys that went may be others' by now. */
+void aion_trim_reading(struct iso_aion_shard *shard)
+{
+    enum { SPARE = 64, AHEAD = 8 };
+    const uint32_t *list = shard->keys.reading.list;
+    uint32_t count = shard->keys.reading.count, left = 0;
+    if (count < 2 * shard->keys.reading_left + SPARE)
+        return;
+    for (uint32_t i = 0; i < count; i++) {
+        uint32_t number = list[i];
+        __builtin_prefetch(&shard->keys.list[list[i + AHEAD < count ? i + AHEAD : i]], 1);
+        if (number >= shard->keys.count || !shard->keys.list[number].reads.at ||
+            aion_chunks_size(&shard->keys.list[number].reads))
+            continue;
+        struct aion_key *key = &shard->keys.list[number];
+        aion_drop_reads(shard, key);
+        if (key->reads.count)
+            shard->keys.reading.list[left++] = number;
+        else
+            aion_chunks_release(&shard->pool, &key->reads);
+    }
+    shard->keys.reading.count = shard->keys.reading_left = left;
 }
 
 /* The elements of the first `count` versions of a list become part of its base. */

@@ -261,12 +261,18 @@ static struct aion_cursor insert_in_directory(struct aion_pool *pool,
     return cursor;
 }
 
+void aion_chunks_open(struct aion_pool *pool, struct aion_sorted_chunks *sorted_chunks)
+{
+    assert(!sorted_chunks->at);
+    set_block(sorted_chunks, aion_pool_take(pool, 0), 1, 0);
+}
+
 struct aion_cursor aion_chunks_insert(struct aion_pool *pool,
                                       struct aion_sorted_chunks *sorted_chunks,
                                       struct aion_cursor cursor, const struct aion_entry *entry)
 {
     if (!sorted_chunks->at)
-        set_block(sorted_chunks, aion_pool_take(pool, 0), 1, 0);
+        aion_chunks_open(pool, sorted_chunks);
     if (aion_chunks_chunks(sorted_chunks) == 1) {
         unsigned size = aion_chunks_size(sorted_chunks);
         if (sorted_chunks->count == 2u << size && size == AION_CHUNK_SIZE) {

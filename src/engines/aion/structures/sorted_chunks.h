@@ -232,6 +232,9 @@ static inline void aion_chunks_put_near(const struct aion_pool *pool,
     }
 }
 
+/* An empty run that has nothing gets its first chunk, of the smallest size. */
+void aion_chunks_open(struct aion_pool *pool, struct aion_sorted_chunks *sorted_chunks);
+
 /* Puts an entry before `cursor`; says where it is now. */
 struct aion_cursor aion_chunks_insert(struct aion_pool *pool,
                                       struct aion_sorted_chunks *sorted_chunks,
