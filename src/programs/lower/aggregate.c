@@ -48,7 +48,7 @@ static void fold_rows(struct lowering *lowering, const struct scope *scope,
     folded->fails = NONE;
     folded->interval = (struct interval){1, 0};
     if (argument && !combos->count)
-        lower_read_of_nothing(lowering, &inner, argument);
+        folded->type = lower_read_of_nothing(lowering, &inner, argument).type;
     for (uint32_t i = 0; i < combos->count && !failed(lowering); i++) {
         lower_choose_rows(scope->from, combos, i);
         uint32_t match = combos->matches[i], at = NONE;
@@ -110,6 +110,7 @@ static struct value fold_up(struct lowering *lowering, const char *name, struct 
         lower_refuse_form(lowering, location, "%s of %s", name, lower_type_name(folded->type));
     if (!folded->count) {
         value = lower_null(lowering);
+        value.type = *name == 's' ? TYPE_BIGINT : folded->type;
         value.fails = folded->fails;
     } else if (!strcmp(name, "sum")) {
         for (uint32_t i = 0; i < folded->count; i++)

@@ -130,6 +130,9 @@ static struct value take_expression(struct body_reader *reader, const char *cons
         inline_calls(reader, node);
         reader->lowering->at.planned = lower_is_planned(node);
         value = lower_expression(reader->lowering, NULL, node);
+        if (reader->lowering->at.planned && !failed(reader->lowering)) /* one row, as a query has */
+            lower_assign(reader->lowering, reader->lowering->body.row_count,
+                         lower_constant(reader->lowering, TYPE_BIGINT, 1), first);
     }
     reader->at = end;
     return value;

@@ -99,7 +99,7 @@ static void new_values(struct lowering *lowering, const struct change *change,
             !lower_convert(lowering, &change->table->columns[column], &value, location))
             return;
         if (value.fails != NONE)
-            lower_check_planned(lowering, target->val);
+            lower_check_planned(lowering, target->val, value.fails);
         values[column] = value;
         set[column] = true;
         lower_note_growth(lowering, change->table, column, &value);
@@ -238,7 +238,7 @@ static void set_nothing(struct lowering *lowering, const struct change *change,
         if (lower_convert(lowering, &change->table->columns[column], &value,
                           location_of(lowering, target->location)) &&
             value.fails != NONE)
-            lower_check_planned(lowering, target->val);
+            lower_check_planned(lowering, target->val, value.fails);
     }
 }
 

@@ -222,13 +222,17 @@ static struct value lower_coalesce(struct lowering *lowering, const struct scope
                                    PgQuery__Node *const *arguments, size_t count)
 {
     struct value first = lower_expression(lowering, scope, arguments[0]);
-    if (count == 1 || first.null == NONE)
+    if (count == 1)
         return first;
     struct value rest = lower_coalesce(lowering, scope, arguments + 1, count - 1);
     if (!lower_types_meet(first.type, rest.type))
         lower_refuse(lowering, location_of(lowering, lower_location_of(arguments[1])),
                      "COALESCE of %s and %s", lower_type_name(first.type),
                      lower_type_name(rest.type));
+    if (first.null == NONE) { /* the rest is not computed */
+        first.type = first.type > rest.type ? first.type : rest.type;
+        return first;
+    }
     uint32_t fails = first.fails, present = lower_not(lowering, first.null);
     first.null = first.fails = NONE;
     struct value value = lower_value_choose(lowering, present, first, rest);
@@ -387,13 +391,26 @@ static bool find_parts(void *with, const PgQuery__Node *node)
     return true;
 }
 
+/* An expression of the program reads a cell; `left`: so many are looked at. */
+static bool reads(const struct iso_prove_program *program, uint32_t expression, uint32_t *left)
+{
+    const struct iso_prove_expression *node = &program->expressions.list[expression];
+    uint32_t operands[3], count = iso_prove_operands(node, operands);
+    bool found = node->op == ISO_PROVE_READ;
+    for (uint32_t i = 0; i < count && !found && *left; i++, --*left)
+        found = reads(program, operands[i], left);
+    return found;
+}
+
 /* PostgreSQL computes what names no column while it plans a statement, and what is of constants
  * alone always, also where it is not reached then: whether that fails is not known. */
-void lower_check_planned(struct lowering *lowering, const PgQuery__Node *node)
+void lower_check_planned(struct lowering *lowering, const PgQuery__Node *node, uint32_t fails)
 {
     struct parts parts = {lowering, false, false};
     lower_each_node(&node->base, find_parts, &parts);
-    if (!parts.columns && (lowering->at.planned || !parts.variables))
+    uint32_t left = 10000;
+    bool early = !parts.columns || !reads(lowering->program, fails, &left);
+    if (early && (lowering->at.planned || (!parts.variables && !parts.columns)))
         lower_refuse_node(lowering, node,
                           "what names no column and can be out of range, in a query");
 }
@@ -406,6 +423,6 @@ struct value lower_expression(struct lowering *lowering, const struct scope *sco
                     node->node_case == PG_QUERY__NODE__NODE_FUNC_CALL ||
                     node->node_case == PG_QUERY__NODE__NODE_TYPE_CAST;
     if (computes && value.fails != NONE && !failed(lowering))
-        lower_check_planned(lowering, node);
+        lower_check_planned(lowering, node, value.fails);
     return value;
 }

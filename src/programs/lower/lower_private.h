@@ -361,7 +361,7 @@ struct value lower_more_of(struct lowering *lowering, struct value a, struct val
 struct value lower_expression(struct lowering *lowering, const struct scope *scope,
                               const PgQuery__Node *node);
 /* An expression that can fail: refused where that is not known. */
-void lower_check_planned(struct lowering *lowering, const PgQuery__Node *node);
+void lower_check_planned(struct lowering *lowering, const PgQuery__Node *node, uint32_t fails);
 /* A WHERE: true and not NULL; what fails is added to `fails`. Without a node: true. */
 uint32_t lower_condition(struct lowering *lowering, const struct scope *scope,
                          const PgQuery__Node *node, uint32_t *fails);

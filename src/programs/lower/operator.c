@@ -28,8 +28,12 @@ struct value lower_arithmetic(struct lowering *lowering, enum iso_prove_op op, s
                      lower_type_name(b.type));
         return lower_null(lowering);
     }
-    if (a.type == TYPE_NULL || b.type == TYPE_NULL)
-        return lower_null(lowering);
+    if (a.type == TYPE_NULL || b.type == TYPE_NULL) {
+        struct value null = lower_null(lowering);
+        null.type = a.type > b.type ? a.type : b.type;
+        null.fails = lower_or(lowering, a.fails, b.fails);
+        return null;
+    }
     struct value value = {.null = null_of(lowering, &a, &b),
                           .fails = lower_or(lowering, a.fails, b.fails)};
     __int128 ends[4];

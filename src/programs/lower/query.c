@@ -154,13 +154,18 @@ void lower_find_combos(struct lowering *lowering, const struct scope *outer, str
 struct value lower_read_of_nothing(struct lowering *lowering, const struct scope *scope,
                                    const PgQuery__Node *node)
 {
-    struct value *nulls = iso_allocate(sizeof *nulls * MOST_COLUMNS);
-    for (uint32_t i = 0; i < MOST_COLUMNS; i++)
-        nulls[i] = lower_null(lowering);
-    for (uint32_t i = 0; i < scope->from->entries.count; i++)
-        scope->from->entries.list[i].values = nulls;
+    uint32_t count = scope->from->entries.count;
+    struct value *nulls = iso_allocate(sizeof *nulls * MOST_COLUMNS * (count + 1));
+    for (uint32_t i = 0; i < count; i++) {
+        struct entry *entry = &scope->from->entries.list[i];
+        entry->values = nulls + i * MOST_COLUMNS;
+        for (uint32_t j = 0; j < entry->table->column_count; j++) {
+            nulls[i * MOST_COLUMNS + j] = lower_null(lowering);
+            nulls[i * MOST_COLUMNS + j].type = entry->table->columns[j].type;
+        }
+    }
     struct value value = lower_expression(lowering, scope, node);
-    for (uint32_t i = 0; i < scope->from->entries.count; i++)
+    for (uint32_t i = 0; i < count; i++)
         scope->from->entries.list[i].values = NULL;
     iso_free(nulls);
     return value;
@@ -198,7 +203,7 @@ static struct value one_of(struct lowering *lowering, const struct scope *scope,
     struct value value = lower_null(lowering);
     uint32_t *ones = iso_allocate(iso_list_bytes(combos->count + 1, sizeof(uint32_t)));
     if (!combos->count)
-        lower_read_of_nothing(lowering, scope, target);
+        value.type = lower_read_of_nothing(lowering, scope, target).type;
     for (uint32_t i = combos->count; i-- > 0 && !failed(lowering);) {
         lower_choose_rows(scope->from, combos, i);
         value = lower_value_choose(lowering, combos->matches[i],

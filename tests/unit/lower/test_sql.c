@@ -233,6 +233,11 @@ static void test_bodies(void **state)
          "(SELECT sum(n) FROM log) = 1"},
         {"INSERT INTO t VALUES (3, 1) RETURNING (SELECT max(id) FROM t) INTO v; UPDATE t SET a = v WHERE id = 3;",
          "(SELECT a FROM t WHERE id = 3) = 2"},
+        {"DECLARE z bigint; BEGIN z := coalesce(w, z) + 2147483647; UPDATE t SET a = 0; END;",
+         "(SELECT sum(a) FROM t) = 0"},
+        {"UPDATE t SET a = 0; IF EXISTS (SELECT 1 FROM t) THEN GET DIAGNOSTICS v = ROW_COUNT; END IF; INSERT INTO log (n) "
+         "VALUES (v);",
+         "(SELECT n FROM log) = 1"},
         {"PERFORM x * 2147483647; UPDATE t SET a = 0;", "(SELECT sum(a) FROM t) = 30"},
         {"RAISE NOTICE '%', x * 2147483647; UPDATE t SET a = 0;", "(SELECT sum(a) FROM t) = 30"},
         {"RAISE NOTICE '%', x USING HINT = 'a', DETAIL = q; UPDATE t SET a = 0;",
