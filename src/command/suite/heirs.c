@@ -5,6 +5,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/memory.h"
 #include "connectors/envelope/tuple.h"
@@ -141,6 +142,8 @@ enum iso_status suite_heirs_write(const struct suite_changes *changes, const cha
         *error = closing;
     if (error->status == ISO_OK && rename(next.bytes, path))
         iso_error_set(error, ISO_FAILED, "%s: %s", path, strerror(errno));
+    if (error->status != ISO_OK)
+        unlink(next.bytes);
     iso_number_map_release(&heirs.by_label);
     iso_text_release(&heirs.line);
     iso_text_release(&heirs.key);

@@ -94,25 +94,28 @@ struct suite_table *suite_tables_meant(const struct suite_tables *tables, uint32
 
 /* ---- a reading ---- */
 
-struct reading {
-    int64_t sent, answered;
-    bool is_first;
-};
+/* A row of the question's answer. */
+enum { NAME, COLUMNS, LOOKS, OID, MADE, PLAIN, IDENTITY, NAMED, OPEN, PLACE, FILE_ON_DISK };
+_Static_assert(FILE_ON_DISK + 1 == SUITE_TABLES_COLUMNS, "a row has as many");
 
-static struct suite_table take_row(struct iso_database *database, uint32_t row)
+static uint32_t number_of(const char *text)
 {
-    const char *plain = iso_database_value(database, row, 5);
-    return (struct suite_table){
-        .name = copy(iso_database_value(database, row, 0)),
-        .identity = copy(iso_database_value(database, row, 6)),
-        .columns = copy(iso_database_value(database, row, 1)),
-        .looks = copy(iso_database_value(database, row, 2)),
-        .oid = (uint32_t)strtoul(iso_database_value(database, row, 3), NULL, 10),
-        .made = (uint32_t)strtoul(iso_database_value(database, row, 4), NULL, 10),
-        .named = (uint32_t)strtoul(iso_database_value(database, row, 7), NULL, 10),
-        .file = (uint32_t)strtoul(iso_database_value(database, row, 10), NULL, 10),
-        .keyless = ISO_NUMBER_NONE,
-        .is_plain = plain && *plain == 't'};
+    return (uint32_t)strtoul(text, NULL, 10);
+}
+
+static struct suite_table take_row(const char *const *row)
+{
+    return (struct suite_table){.name = copy(row[NAME]),
+                                .identity = copy(row[IDENTITY]),
+                                .columns = copy(row[COLUMNS]),
+                                .looks = copy(row[LOOKS]),
+                                .oid = number_of(row[OID]),
+                                .made = number_of(row[MADE]),
+                                .named = number_of(row[NAMED]),
+                                .file = number_of(row[FILE_ON_DISK]),
+                                .place = strtoull(row[PLACE], NULL, 10),
+                                .keyless = ISO_NUMBER_NONE,
+                                .is_plain = row[PLAIN] && *row[PLAIN] == 't'};
 }
 
 static bool are_same(const char *one, const char *other)
@@ -160,7 +163,7 @@ static void label(struct suite_table *table, const char *open, uint32_t number)
 }
 
 static void add(struct suite_tables *tables, struct suite_table table, const char *open,
-                uint64_t place, const struct reading *reading)
+                const struct suite_reading *reading)
 {
     uint32_t number = tables->count;
     table.of_name =
@@ -173,36 +176,45 @@ static void add(struct suite_tables *tables, struct suite_table table, const cha
     table.has_begun = reading->is_first;
     table.defined = tables->defined;
     table.since = reading->is_first ? 0 : reading->answered;
-    table.from = reading->is_first ? 0 : place;
-    table.place = place;
+    table.from = reading->is_first ? 0 : table.place;
     label(&table, open, number);
     tables->beginning += !table.has_begun;
     ISO_GROW(tables->list, tables->count, tables->capacity);
     tables->list[tables->count++] = table;
 }
 
-static void take_table(struct suite_tables *tables, struct iso_database *database, uint32_t row,
-                       const struct reading *reading)
+static void take_table(struct suite_tables *tables, const char *const *row,
+                       const struct suite_reading *reading)
 {
-    struct suite_table table = take_row(database, row);
+    struct suite_table table = take_row(row);
     uint32_t newest = iso_number_map_get(&tables->by_oid, table.oid);
     struct suite_table *known = newest == ISO_NUMBER_NONE ? NULL : &tables->list[newest];
     if (known && !known->is_gone && is_same(known, &table)) {
         ISO_FREE_ALL(table.name, table.identity, table.columns, table.looks);
         known->file = table.file;
-        known->place = strtoull(iso_database_value(database, row, 9), NULL, 10);
+        known->place = table.place;
     } else {
         if (known && !known->is_gone && gets_key(known, &table))
             table.keyless = newest;
         if (known)
             known->is_gone = true;
-        add(tables, table, iso_database_value(database, row, 8),
-            strtoull(iso_database_value(database, row, 9), NULL, 10), reading);
+        add(tables, table, row[OPEN], reading);
         known = &tables->list[tables->count - 1];
     }
     known->reading = tables->readings;
     known->until = reading->is_first ? 0 : reading->sent; /* the first one is of a snapshot */
     known->seen = reading->is_first ? 0 : tables->snapshots.count;
+}
+
+void suite_tables_take(struct suite_tables *tables, const struct suite_reading *reading,
+                       const char *const *rows, uint32_t count)
+{
+    tables->place = tables->snapshots.inserted;
+    tables->readings++;
+    for (uint32_t row = 0; row < count; row++)
+        take_table(tables, rows + row * (size_t)SUITE_TABLES_COLUMNS, reading);
+    for (uint32_t i = 0; i < tables->count; i++)
+        tables->list[i].is_gone |= tables->list[i].reading != tables->readings;
 }
 
 void suite_tables_define(struct suite_tables *tables, bool defines, bool is_several)
@@ -214,17 +226,17 @@ void suite_tables_define(struct suite_tables *tables, bool defines, bool is_seve
 enum iso_status suite_tables_read(struct suite_tables *tables, struct iso_database *database,
                                   bool is_first, struct iso_error *error)
 {
-    struct reading reading = {.sent = iso_clock_nanoseconds(), .is_first = is_first};
+    struct suite_reading reading = {.sent = iso_clock_nanoseconds(), .is_first = is_first};
     if ((is_first && suite_ask(database, prepare, error) != ISO_OK) ||
         suite_snapshots_ask(&tables->snapshots, database, error) != ISO_OK ||
         suite_ask(database, "EXECUTE isochron_tables", error) != ISO_OK)
         return error->status;
     reading.answered = iso_clock_nanoseconds();
-    tables->place = tables->snapshots.inserted;
-    tables->readings++;
-    for (uint32_t row = 0; row < iso_database_rows(database); row++)
-        take_table(tables, database, row, &reading);
-    for (uint32_t i = 0; i < tables->count; i++)
-        tables->list[i].is_gone |= tables->list[i].reading != tables->readings;
+    uint32_t count = iso_database_rows(database), most = count * SUITE_TABLES_COLUMNS;
+    const char **rows = iso_allocate((most + (size_t)1) * sizeof *rows);
+    for (uint32_t i = 0; i < most; i++)
+        rows[i] = iso_database_value(database, i / SUITE_TABLES_COLUMNS, i % SUITE_TABLES_COLUMNS);
+    suite_tables_take(tables, &reading, rows, count);
+    iso_free(rows);
     return ISO_OK;
 }

@@ -63,6 +63,15 @@ struct suite_tables {
     struct iso_number_map by_name, by_oid; /* the newest */
 };
 
+/* A reading of the catalog; nanoseconds. The first one is of the snapshot of the slot. */
+struct suite_reading {
+    int64_t sent, answered;
+    bool is_first;
+};
+enum { SUITE_TABLES_COLUMNS = 11 }; /* of a row of its answer */
+/* What it says, row behind row; the database's snapshot was asked for before. */
+void suite_tables_take(struct suite_tables *tables, const struct suite_reading *reading,
+                       const char *const *rows, uint32_t count);
 /* Reads them. The first time all are there from the start. */
 enum iso_status suite_tables_read(struct suite_tables *tables, struct iso_database *database,
                                   bool is_first, struct iso_error *error);

@@ -208,9 +208,11 @@ psql -qX "$1" -c "ALTER DATABASE copied RENAME TO other"
 psql -qX "$base/made$with" -c "SELECT * FROM t WHERE id = 1"
 psql -qX "$base/other$with" -c "SELECT * FROM t WHERE id = 1"
 psql -qX "$1" -c "DROP DATABASE made" -c "DROP DATABASE other"
+printf '%s\n' "CREATE DATABASE brief;" '\c brief' "CREATE TABLE t (id int PRIMARY KEY); INSERT INTO t VALUES (1);" \
+    "BEGIN;" "SELECT * FROM t WHERE id = 1;" '\c postgres' "DROP DATABASE brief;" | psql -qX "$1"
 END
 "$isochron" run "$url" -- sh "$work/databases.sh" {URL} >"$work/out" 2>"$work/err" && [ "$(grep -c 'isochron: \(made\|copied\|other\), READ COMMITTED: .* none wrong' "$work/err")" = 4 ] &&
-    grep -q 'copied, READ COMMITTED: 4 of 4 reads' "$work/err"
+    grep -q 'copied, READ COMMITTED: 4 of 4 reads' "$work/err" && grep -q 'brief, READ COMMITTED: 1 of 1 reads' "$work/err"
 result $? "databases that are made, copied, renamed and dropped meanwhile are judged, and nothing is in their way" || said
 "$isochron" run --database 'oth*' "$url" -- sh "$work/databases.sh" {URL} >"$work/out" 2>"$work/err" &&
     grep -q 'made: not judged: --database leaves it out' "$work/err" && grep -q 'other, READ COMMITTED: 2 of 2 reads' "$work/err"

@@ -217,6 +217,45 @@ static void judges_duplicates_by_graph(void **state)
                      ISO_CONFIRMED);
 }
 
+/* Whom the read of a value that stood there twice saw is not known; in the order of commits, that it
+ * was not the version which its transaction replaced is. One that it may have been is fine, and so
+ * is a writer that read nothing. */
+static void finds_lost_updates_of_repeated_values_by_commits(void **state)
+{
+    static const struct {
+        const char *lines;
+        uint64_t lost;
+    } cases[] = {
+        {"1 a 1 10 | w x 10\n2 b 11 20 | w x 11\n3 c 21 30 | w x 10\n4 d 31 40 | w x 12\n"
+         "5 e 31 50 | r x 10 | w x 13\n",
+         1},
+        {"1 a 1 10 | w x 10\n2 b 11 20 | w x 11\n3 c 21 30 | w x 10\n"
+         "5 e 31 50 | r x 10 | w x 13\n",
+         0},
+        {"1 a 1 10 | w x 10\n2 b 11 20 | w x 10\n4 d 31 40 | w x 10\n"
+         "5 e 31 50 | r x 10 | w x 13\n",
+         0},
+        {"1 a 1 10 | w x 10\n4 d 31 40 | w x 12\n5 e 31 50 | w x 13\n", 0},
+    };
+    for (size_t i = 0; i < 2 * sizeof cases / sizeof *cases; i++) {
+        struct fixture fixture = {.error = {.status = ISO_OK}};
+        iso_history_init(&fixture.history);
+        iso_history_input(&fixture.history, "test");
+        brief_history_add(&fixture.history, cases[i / 2].lines);
+        iso_polygraph_options_init(&fixture.options);
+        iso_polygraph_result_init(&fixture.result);
+        fixture.options.level = ISO_SI;
+        fixture.options.keys_by_commit = i % 2;
+        check(&fixture);
+        uint64_t lost = i % 2 ? cases[i / 2].lost : 0;
+        assert_int_equal(fixture.result.counts[ISO_FINDING_LOSTUPDATE], lost);
+        assert_int_equal(fixture.result.outcome, lost ? ISO_IS_VIOLATED : ISO_HOLDS);
+        iso_polygraph_result_release(&fixture.result);
+        iso_history_release(&fixture.history);
+    }
+    (void)state;
+}
+
 /* A workload comes in the order of its commits: that is enough, and is evidence. */
 static void takes_advice(void **state)
 {
@@ -300,6 +339,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(schedules_many_sessions, set_up, tear_down),
         cmocka_unit_test_setup_teardown(finds_lost_updates, set_up, tear_down),
         cmocka_unit_test_setup_teardown(finds_lost_updates_of_the_initial_value, set_up, tear_down),
+        cmocka_unit_test(finds_lost_updates_of_repeated_values_by_commits),
         cmocka_unit_test_setup_teardown(judges_duplicates_by_graph, set_up, tear_down),
         cmocka_unit_test_setup_teardown(takes_advice, set_up, tear_down),
         cmocka_unit_test_setup_teardown(memory_ends_by_itself, set_up, tear_down),
