@@ -48,10 +48,17 @@ struct condition {
     bool is_or, is_not;
 };
 
+/* Of the rows that a query finds: count(*), count(a), sum(a), and how often each a is there. */
+struct totals {
+    int rows, cells, sum, values[VALUES + 1];
+};
+
 struct operation {
     enum kind kind;
-    int row, from, to;     /* from, to: of a query */
-    bool is_partial;       /* rows that were not returned say nothing */
+    int row, from, to; /* from, to: of a query */
+    bool is_partial;   /* rows that were not returned say nothing */
+    enum { ROWS_ASKED, TOTALS_ASKED, BAG_ASKED } asked;
+    struct totals totals;
     bool writes[COLUMNS];  /* of PUT */
     struct row read[ROWS]; /* what was found; of PUT the first: what is written */
     struct condition where;
@@ -155,8 +162,36 @@ static bool same_cells(const struct row *row, const struct row *read)
     return true;
 }
 
+/* False: they are not known. */
+static bool add_up(const struct operation *operation, const struct row *rows, struct totals *totals)
+{
+    *totals = (struct totals){0};
+    for (int r = operation->from; r <= operation->to; r++) {
+        int met = meets(&operation->where, &rows[r]), cell = rows[r].cells[0];
+        if (met == NOT_KNOWN || (met && cell == NOT_KNOWN))
+            return false;
+        totals->rows += met;
+        totals->cells += met && cell != NOTHING;
+        totals->sum += met && cell != NOTHING ? cell : 0;
+        totals->values[cell == NOTHING || !met ? VALUES : cell] += met;
+    }
+    return true;
+}
+
+static bool same_totals(const struct operation *operation, const struct totals *one,
+                        const struct totals *other)
+{
+    return operation->asked == BAG_ASKED
+               ? !memcmp(one->values, other->values, sizeof one->values)
+               : one->rows == other->rows && one->cells == other->cells && one->sum == other->sum;
+}
+
 static bool finds(const struct operation *operation, const struct row *rows)
 {
+    struct totals totals;
+    if (operation->kind == QUERY && operation->asked != ROWS_ASKED)
+        return !add_up(operation, rows, &totals) ||
+               same_totals(operation, &totals, &operation->totals);
     if (operation->kind == READ)
         return rows[operation->row].is_there == operation->read[0].is_there &&
                (!operation->read[0].is_there ||
@@ -176,6 +211,8 @@ static void find(struct operation *operation, const struct row *rows)
 {
     if (operation->kind == READ)
         operation->read[0] = rows[operation->row];
+    if (operation->kind == QUERY)
+        add_up(operation, rows, &operation->totals);
     for (int r = 0; operation->kind == QUERY && r < ROWS; r++) {
         operation->read[r] = rows[r];
         operation->read[r].is_there =
@@ -292,6 +329,7 @@ static void draw_operation(struct random *random, struct operation *operation,
          is_whole = is_gone || random_percent(random, is_there ? 40 : 80);
     uint32_t written = is_whole ? 3 : 1 + random_below(random, 2);
     operation->is_partial = random_percent(random, 15);
+    operation->asked = random_percent(random, 80) ? ROWS_ASKED : 1 + random_below(random, 2);
     for (int c = 0; c < COLUMNS; c++) {
         operation->writes[c] = written >> c & 1;
         if (operation->kind == PUT)
@@ -354,8 +392,11 @@ static void change_answer(struct random *random, struct story *story)
     struct operation *operation = &it->operations[random_below(random, (uint32_t)it->count)];
     int r = operation->from +
             (int)random_below(random, (uint32_t)(operation->to - operation->from + 1));
-    if (operation->kind == QUERY)
-        operation->read[r].is_there = !operation->read[r].is_there;
+    if (operation->kind != QUERY)
+        return;
+    operation->read[r].is_there = !operation->read[r].is_there;
+    operation->totals.rows += operation->asked == TOTALS_ASKED;
+    operation->totals.values[VALUES] += operation->asked == BAG_ASKED;
 }
 
 /* As a store gives it that lets transactions overlap and aborts who writes what another one has
@@ -433,6 +474,25 @@ static void put_condition(struct iso_text *text, const struct condition *where)
     iso_text_put(text, ")\"");
 }
 
+static void put_totals(struct iso_text *text, const struct totals *totals)
+{
+    iso_text_format(text, ",\"agg\":{\"count\":%d,\"count(a)\":%d,\"sum(a)\":", totals->rows,
+                    totals->cells);
+    iso_text_format(text, totals->cells ? "%d}}" : "null}}", totals->sum);
+}
+
+static void put_bag(struct iso_text *text, const struct totals *totals)
+{
+    const char *between = "";
+    iso_text_put(text, ",\"columns\":[\"a\"],\"bag\":[");
+    for (int value = 0; value <= VALUES; value++)
+        for (int i = 0; i < totals->values[value]; i++) {
+            iso_text_format(text, value < VALUES ? "%s[%d]" : "%s[null]", between, value);
+            between = ",";
+        }
+    iso_text_put(text, "]}");
+}
+
 static void put_query(struct iso_text *text, const struct operation *operation)
 {
     const char *between = "";
@@ -440,6 +500,12 @@ static void put_query(struct iso_text *text, const struct operation *operation)
                     operation->to);
     if (operation->where.of[0] != ANY || operation->where.of[1] != ANY)
         put_condition(text, &operation->where);
+    if (operation->asked == TOTALS_ASKED)
+        put_totals(text, &operation->totals);
+    else if (operation->asked == BAG_ASKED)
+        put_bag(text, &operation->totals);
+    if (operation->asked != ROWS_ASKED)
+        return;
     iso_text_put(text, operation->is_partial ? ",\"partial\":true,\"rows\":{" : ",\"rows\":{");
     for (int r = 0; r < ROWS; r++)
         if (operation->read[r].is_there) {
@@ -519,6 +585,9 @@ static int judge_story(const struct story *story, enum iso_level level)
         iso_judge(&history, &options, &judgement, &error) == ISO_OK) {
         said = (int)judgement.outcome;
         bool confirms = level <= ISO_SER && said != ISO_IS_UNDECIDED;
+        if (confirms && said == ISO_HOLDS && iso_history_leaves_queries(&history) &&
+            !iso_judge_order_answers(&history, &judgement.result.evidence))
+            said = UNCONFIRMED;
         if (confirms && iso_verify(&history, &judgement.result.evidence, &error) != ISO_CONFIRMED)
             said = UNCONFIRMED;
         if (level <= ISO_SER && said == ISO_IS_UNDECIDED && strcmp(judgement.reason, "row-sets"))

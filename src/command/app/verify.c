@@ -3,6 +3,7 @@
 #include "app/commands.h"
 #include "app/load.h"
 #include "evidence/evidence.h"
+#include "judge/judge.h"
 #include "verify/verify.h"
 
 #include <stdio.h>
@@ -40,8 +41,11 @@ static enum iso_status confirm_evidence(struct app *app, const struct app_load *
         status =
             iso_verify(&history, &evidence, &app->error) == ISO_CONFIRMED ? ISO_OK : ISO_VIOLATED;
     if (status == ISO_OK) {
-        iso_output_format(&app->out, "confirmed: %s at %s\n",
-                          evidence.accepts ? "holds" : "violated", iso_level_name(evidence.level));
+        bool is_all = !evidence.accepts || !iso_history_leaves_queries(&history) ||
+                      iso_judge_order_answers(&history, &evidence);
+        iso_output_format(&app->out, "confirmed: %s at %s%s\n",
+                          evidence.accepts ? "holds" : "violated", iso_level_name(evidence.level),
+                          is_all ? "" : ", but for queries that the order does not answer");
     } else if (status == ISO_VIOLATED) {
         iso_output_format(&app->out, "not confirmed: %s\n", app->error.text);
         app->error.status = ISO_OK;

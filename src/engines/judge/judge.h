@@ -81,6 +81,12 @@ enum iso_status iso_judge_any_order(const struct iso_history *finished,
                                     const struct iso_polygraph_options *options,
                                     struct iso_polygraph_result *result, struct iso_error *error);
 
+/* Whether the order that was found for a history without timestamps answers each of its queries as
+ * it was answered, also where nothing of that could be asked of the order beforehand (aggregates,
+ * rows without keys, commits that wrote a part of what a condition asks for). */
+bool iso_judge_order_answers(const struct iso_history *finished,
+                             const struct iso_evidence *evidence);
+
 void iso_judgement_release(struct iso_judgement *judgement);
 
 /* All that was found, also what is not listed. */

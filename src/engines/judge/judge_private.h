@@ -19,6 +19,10 @@ void judge_queries(const struct iso_judge_options *options, const struct iso_che
 void judge_count_queries(struct iso_verdict *verdict,
                          const struct iso_verdict *asked); /* in a verdict of their own */
 
-/* An order without timestamps says nothing of what queries did not return. */
+/* An order without timestamps says nothing of what queries did not return, unless it explains all
+ * of them. */
 void judge_leave_queries(const struct iso_history *history, bool allow_unjudged,
                          struct iso_polygraph_result *result);
+
+/* answers.c: as iso_judge_order_answers, of an order that may have its begins elsewhere then. */
+bool judge_order_answers(const struct iso_history *history, struct iso_evidence *evidence);

@@ -141,7 +141,8 @@ void judge_count_queries(struct iso_verdict *verdict, const struct iso_verdict *
 void judge_leave_queries(const struct iso_history *history, bool allow_unjudged,
                          struct iso_polygraph_result *result)
 {
-    if (!iso_history_leaves_queries(history) || result->outcome != ISO_HOLDS || allow_unjudged)
+    if (!iso_history_leaves_queries(history) || result->outcome != ISO_HOLDS || allow_unjudged ||
+        judge_order_answers(history, &result->evidence))
         return;
     result->outcome = ISO_IS_UNDECIDED;
     result->reason = iso_unjudged_name(ISO_UNJUDGED_ROW_SETS);

@@ -174,3 +174,64 @@ void iso_rowsets_check(const struct iso_history *history, const struct iso_rowse
         rowsets_add_stats(stats, &checking.stats[s]);
     ISO_FREE_ALL(checking.stats, commits, asked);
 }
+
+/* ---- by an order that was found ---- */
+
+/* Transactions of queries that it does not explain, each once. */
+struct failing {
+    bool *is_there;
+    ISO_LIST(uint32_t) list;
+};
+
+static void fail(struct failing *failing, uint32_t transaction)
+{
+    if (!failing->is_there[transaction])
+        ISO_APPEND(failing->list, transaction);
+    failing->is_there[transaction] = true;
+}
+
+static void note_finding(void *context, const struct iso_rowsets_finding *finding)
+{
+    fail(context, finding->transaction.index);
+}
+
+static void note_unjudged(void *context, const struct iso_rowsets_unjudged *unjudged)
+{
+    fail(context, unjudged->transaction.index);
+}
+
+bool iso_rowsets_explained(const struct iso_history *history,
+                           const struct iso_rowsets_options *known, const uint64_t *moments,
+                           bool (*move)(void *context, uint32_t transaction), void *context)
+{
+    struct iso_rowsets_options options = *known;
+    struct failing failing = {
+        .is_there = iso_allocate_zeroed(history->txns.count + (size_t)1, sizeof(bool))};
+    bool is_moved = move;
+    options.level = ISO_SI;
+    options.initial_is_known = true;
+    options.scan_limit = history->ranges.limit;
+    options.retention = ISO_ROWSETS_FOREVER;
+    options.on_finding = note_finding;
+    options.on_unjudged = note_unjudged;
+    options.context = &failing;
+    struct iso_rowsets *engine = iso_rowsets_new(&options);
+    engine->is_timeless = true;
+    engine->moments = moments;
+    rowsets_take_all(engine, history);
+    iso_rowsets_end(engine);
+    while (failing.list.count && is_moved) {
+        uint32_t count = failing.list.count;
+        failing.list.count = 0;
+        for (uint32_t i = 0; i < count && is_moved; i++) {
+            is_moved = move(context, failing.list.list[i]);
+            failing.is_there[failing.list.list[i]] = false;
+            rowsets_take_queries(engine, failing.list.list[i]);
+        }
+        iso_rowsets_end(engine);
+    }
+    bool is_explained = !failing.list.count && (is_moved || !move);
+    iso_rowsets_free(engine);
+    ISO_FREE_ALL(failing.is_there, failing.list.list);
+    return is_explained;
+}

@@ -229,6 +229,15 @@ void iso_rowsets_validate(const struct iso_rowsets *engine);
  * columns and keys counts. */
 void iso_rowsets_imply(struct iso_history *finished, const struct iso_rowsets_options *known);
 
+/* Whether an order of the transactions explains what each query of a finished history without
+ * timestamps returned, to the last row, sum and row without a key: `moments` says of each
+ * transaction where it began (2 * transaction) and was committed (2 * transaction + 1). `move`, if
+ * there is one, gives a transaction whose queries are not explained another begin there; false:
+ * there is none. So is the whole then: it is not explained, or not all of it can be judged. */
+bool iso_rowsets_explained(const struct iso_history *finished,
+                           const struct iso_rowsets_options *known, const uint64_t *moments,
+                           bool (*move)(void *context, uint32_t transaction), void *context);
+
 /* Judges all queries of a finished history: commits in order, each judged and forgotten as soon as
  * it can be. Of tables that no query asks nothing is kept; others are shared out among at most
  * `shards` threads, on which the functions of the options are called, on_finding and on_unjudged

@@ -294,9 +294,10 @@ struct iso_rowsets {
     struct iso_atoms atoms; /* of all of them */
     uint32_t atoms_kept;    /* how many there were when they were collected last */
     struct iso_rowsets_stats stats;
-    struct iso_text text; /* scratch */
-    bool is_closed;       /* tables that it does not have are none of its own */
-    bool is_timeless;     /* nothing says when transactions ran: rowsets_time_of does */
+    struct iso_text text;    /* scratch */
+    bool is_closed;          /* tables that it does not have are none of its own */
+    bool is_timeless;        /* nothing says when transactions ran: rowsets_time_of does */
+    const uint64_t *moments; /* NULL, or when they ran for all that (iso_rowsets_explained) */
     struct rowsets_condition conditions[ROWSETS_CONDITIONS]; /* by atom; not archived */
 };
 

@@ -112,6 +112,11 @@ struct times {
 static struct times times_of(const struct iso_rowsets *engine, uint32_t transaction)
 {
     const struct iso_history *history = engine->block.history;
+    if (engine->moments)
+        return (struct times){.sts = engine->moments[2 * (size_t)transaction],
+                              .cts = engine->moments[2 * (size_t)transaction + 1],
+                              .has_sts = true,
+                              .has_cts = true};
     if (engine->is_timeless)
         return (struct times){.sts = rowsets_time_of(transaction) - 1,
                               .cts = rowsets_time_of(transaction),
