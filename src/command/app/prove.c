@@ -16,7 +16,11 @@
 #include "lower/remedy.h"
 
 struct prove {
-    const char *levels; /* names with commas between; NULL: all */
+    const char
+        *levels;    /* names with commas between; NULL: PostgreSQL's, of the core language all */
+    const char *at; /* the level in use; NULL: READ COMMITTED, of the core language ser */
+    enum iso_prove_level in_use;
+    bool sql;
     uint32_t instances, unroll;
     uint64_t timeout;                      /* milliseconds; 0: none */
     const char *evidence, *smt2, *history; /* files, a folder, or NULL */
@@ -32,8 +36,11 @@ struct prove {
 static const struct cli_option options[] = {
     CLI_ROW_GROUP("What is asked"),
     CLI_ROW_TEXT("level", "NAMES", PLACE(levels),
-                 "Levels with commas between: ser, si, psi, pc, cc, ra, rc. By default\n"
-                 "all, and the exit status is that of ser."),
+                 "Levels with commas between: ser, si, psi, pc, cc, ra, rc; all. Of SQL by\n"
+                 "default PostgreSQL's: rc, si, ser; of the core language all."),
+    CLI_ROW_TEXT("at", "NAME", PLACE(at),
+                 "The level in use, of which the exit status is: rc, of the core language\n"
+                 "ser; where --level is given, else the worst of those."),
     CLI_ROW_COUNT("instances", "N", PLACE(instances), 1, 100,
                   "Run the file's run list N times (1)."),
     CLI_ROW_FLAG("any-number", PLACE(options.any_number),
@@ -66,37 +73,60 @@ static const struct cli_option options[] = {
     {.type = CLI_END},
 };
 
+/* The level that a name of this length is; ISO_PROVE_LEVELS: none. */
+static uint32_t level_of(const char *name, size_t length)
+{
+    uint32_t level = 0;
+    while (level < ISO_PROVE_LEVELS && (strlen(iso_prove_level_name(level)) != length ||
+                                        strncmp(iso_prove_level_name(level), name, length) != 0))
+        level++;
+    return level;
+}
+
+static enum iso_status refuse_level(struct app *app, const char *option, const char *name,
+                                    size_t length)
+{
+    return iso_error_set(
+        &app->error, ISO_BAD_INPUT,
+        "prove: --%s: unknown level '%.*s', expected some of ser, si, psi, pc, cc, ra, rc", option,
+        (int)(length < 40 ? length : 40), name);
+}
+
 static enum iso_status parse_levels(struct app *app, struct prove *prove)
 {
     const char *at = prove->levels;
-    for (uint32_t i = 0; !at && i < ISO_PROVE_LEVELS; i++)
-        prove->options.levels[i] = true;
-    while (at && *at) {
+    bool all = at ? !strcmp(at, "all") : !prove->sql;
+    bool *levels = prove->options.levels;
+    for (uint32_t i = 0; i < ISO_PROVE_LEVELS; i++)
+        levels[i] = all || (!at && iso_prove_level_at_postgresql(i));
+    while (!all && at && *at) {
         size_t length = strcspn(at, ",");
-        uint32_t level = 0;
-        while (level < ISO_PROVE_LEVELS && (strlen(iso_prove_level_name(level)) != length ||
-                                            strncmp(iso_prove_level_name(level), at, length)))
-            level++;
+        uint32_t level = level_of(at, length);
         if (level == ISO_PROVE_LEVELS)
-            return iso_error_set(
-                &app->error, ISO_BAD_INPUT,
-                "prove: --level: unknown level '%.*s', expected some of ser, si, psi, pc, cc, ra, rc",
-                (int)(length < 40 ? length : 40), at);
-        prove->options.levels[level] = true;
+            return refuse_level(app, "level", at, length);
+        levels[level] = true;
         at += length + (at[length] == ',');
     }
     if (prove->levels && !*prove->levels)
         return iso_error_set(&app->error, ISO_BAD_INPUT,
                              "prove: --level: expected some of ser, si, psi, pc, cc, ra, rc");
+    prove->in_use = prove->sql ? ISO_PROVE_RC : ISO_PROVE_SER;
+    if (prove->at)
+        prove->in_use = level_of(prove->at, strlen(prove->at));
+    if (prove->in_use == ISO_PROVE_LEVELS)
+        return refuse_level(app, "at", prove->at, strlen(prove->at));
+    if (prove->at && !levels[prove->in_use])
+        return iso_error_set(&app->error, ISO_BAD_INPUT,
+                             "prove: --at: '%s' is not among the levels that are asked", prove->at);
     return ISO_OK;
 }
 
-/* The worst outcome among the levels that were asked for by name; with all levels, that of ser. */
+/* That of the level in use; else the worst outcome among the levels that were asked for by name. */
 static enum iso_status exit_status(const struct prove *prove, const struct iso_prove_result *result)
 {
     enum iso_status status = ISO_OK;
-    if (!prove->levels)
-        return iso_outcome_status(result->answers[ISO_PROVE_SER].outcome);
+    if (prove->at || !prove->levels)
+        return iso_outcome_status(result->answers[prove->in_use].outcome);
     for (uint32_t i = 0; i < ISO_PROVE_LEVELS; i++) {
         enum iso_outcome outcome = result->asked[i] ? result->answers[i].outcome : ISO_HOLDS;
         if (outcome == ISO_IS_VIOLATED || (outcome == ISO_IS_UNDECIDED && status == ISO_OK))
@@ -263,6 +293,9 @@ static enum iso_status prove_file(struct app *app, struct prove *prove, const ch
     iso_prove_program_init(&program);
     program.stop = iso_prove_stop_at(&prove->deadline);
     enum iso_status status = iso_whole_file_read(&file, name, &app->error);
+    prove->sql = status == ISO_OK && iso_prove_is_sql(file.bytes, file.length);
+    if (status == ISO_OK)
+        status = parse_levels(app, prove);
     if (status == ISO_OK)
         status = app_prove_read(app, &program, name, file.bytes, file.length, prove->instances);
     bool unread = status == ISO_UNDECIDED;
@@ -282,8 +315,7 @@ static enum iso_status prove_as_asked(struct app *app, void *target, const struc
         return iso_error_set(&app->error, ISO_BAD_INPUT, "prove: expected one FILE with a program");
     prove->options.unroll = prove->unroll;
     prove->deadline = prove->timeout ? prove->started + (double)prove->timeout / 1000 : 0;
-    enum iso_status status = parse_levels(app, prove);
-    return status == ISO_OK ? prove_file(app, prove, files->items[0]) : status;
+    return prove_file(app, prove, files->items[0]);
 }
 
 static enum iso_status run_prove(struct app *app, int count, char **arguments)
@@ -299,8 +331,7 @@ const struct cli_command app_prove = {
     .intro = "Reads transaction programs, what they start from and what must stay true, and\n"
              "says for each isolation level whether an execution of these transactions can\n"
              "break it. Where one can, prints it as statements in order. Exit status: 0\n"
-             "every level that was asked holds, 1 violated, 2 bad usage or input, 3\n"
-             "undecided.",
+             "the level in use holds, 1 it is violated, 2 bad usage or input, 3 undecided.",
     .examples = "  isochron prove booking.iso\n"
                 "      Which levels are enough, and how the others break it.\n"
                 "  isochron prove --level rc --instances 2 booking.iso\n"

@@ -340,20 +340,14 @@ static void put_item(const struct iso_prove_execution *execution, const struct i
 
 bool iso_prove_put_psql(const struct iso_prove_result *result, struct iso_text *text)
 {
-    static const struct {
-        enum iso_prove_level level;
-        const char *name;
-    } levels[] = {{ISO_PROVE_SER, "SERIALIZABLE"},
-                  {ISO_PROVE_SI, "REPEATABLE READ"},
-                  {ISO_PROVE_RC, "READ COMMITTED"}};
+    static const enum iso_prove_level levels[] = {ISO_PROVE_SER, ISO_PROVE_SI, ISO_PROVE_RC};
     const struct iso_prove_execution *execution = NULL;
     const char *level = NULL;
     for (size_t i = 0; i < sizeof levels / sizeof *levels && !execution; i++) {
-        const struct iso_prove_answer *answer = &result->answers[levels[i].level];
-        if (!result->asked[levels[i].level] || !answer->shown)
+        if (!result->asked[levels[i]] || !result->answers[levels[i]].shown)
             continue;
-        execution = &answer->execution;
-        level = levels[i].name;
+        execution = &result->answers[levels[i]].execution;
+        level = iso_prove_level_at_postgresql(levels[i]);
     }
     if (!execution || !execution->program->sql || execution->program->has_odd_names)
         return false;

@@ -1,6 +1,7 @@
 #include "prove/level.h"
 
 #include <assert.h>
+#include <stddef.h>
 
 const char *iso_prove_level_name(enum iso_prove_level level)
 {
@@ -20,6 +21,20 @@ const char *iso_prove_level_words(enum iso_prove_level level)
                                         "PostgreSQL's READ COMMITTED"};
     assert(level < ISO_PROVE_LEVELS);
     return words[level];
+}
+
+const char *iso_prove_level_at_postgresql(enum iso_prove_level level)
+{
+    switch (level) {
+    case ISO_PROVE_SER:
+        return "SERIALIZABLE";
+    case ISO_PROVE_SI:
+        return "REPEATABLE READ";
+    case ISO_PROVE_RC:
+        return "READ COMMITTED";
+    default:
+        return NULL;
+    }
 }
 
 bool iso_prove_level_implies(enum iso_prove_level strong, enum iso_prove_level weak)

@@ -17,6 +17,8 @@ enum iso_prove_level {
 const char *iso_prove_level_name(enum iso_prove_level level);  /* "si" */
 const char *iso_prove_level_words(enum iso_prove_level level); /* "snapshot isolation" */
 
+/* PostgreSQL's own name; NULL: it does not have the level. */
+const char *iso_prove_level_at_postgresql(enum iso_prove_level level);
 /* Every execution of `strong` is one of `weak`; of a level and itself, too. */
 bool iso_prove_level_implies(enum iso_prove_level strong, enum iso_prove_level weak);
 

@@ -15,14 +15,14 @@ struct prover {
     const struct iso_prove_options *options;
     struct iso_prove_result *result;
     struct iso_error *error;
-    double deadline;                /* 0: none */
+    double deadline, end;           /* 0: none; `end`: of all, `deadline`: of what is asked now */
     struct prove_system systems[2]; /* [1]: with statements, for rc */
     bool built[2];
 };
 
 void iso_prove_result_init(struct iso_prove_result *result)
 {
-    *result = (struct iso_prove_result){.locks = false};
+    *result = (struct iso_prove_result){.alone = ISO_NONE};
 }
 
 void iso_prove_result_release(struct iso_prove_result *result)
@@ -35,7 +35,7 @@ void iso_prove_result_release(struct iso_prove_result *result)
     for (uint32_t i = 0; i < result->warnings.count; i++)
         iso_free(result->warnings.list[i]);
     iso_free(result->warnings.list);
-    *result = (struct iso_prove_result){.locks = false};
+    iso_prove_result_init(result);
 }
 
 static bool time_is_up(void *context)
@@ -178,6 +178,17 @@ static bool follows(struct prover *prover, enum iso_prove_level level)
     return false;
 }
 
+/* Each level that is still to be asked has an equal part of what is left. */
+static void share_time(struct prover *prover)
+{
+    double now = iso_clock_seconds();
+    uint32_t left = 0;
+    for (uint32_t i = 0; i < ISO_PROVE_LEVELS; i++)
+        left += prover->options->levels[i] && !prover->result->asked[i];
+    if (prover->end > 0 && left)
+        prover->deadline = now + (prover->end - now) / left;
+}
+
 static void decide(struct prover *prover, enum iso_prove_level level)
 {
     struct iso_prove_result *result = prover->result;
@@ -205,6 +216,30 @@ static void decide_any(struct prover *prover, enum iso_prove_level level)
                                       prover->error) == ISO_HOLDS;
     if (prover->error->status == ISO_UNDECIDED)
         *prover->error = (struct iso_error)ISO_NO_ERROR;
+}
+
+/* Whether one transaction breaks a rule without any other. */
+static void find_alone(struct prover *prover)
+{
+    for (uint32_t i = 0; i < prover->program->instances.count; i++) {
+        struct iso_prove_program one = *prover->program;
+        struct prove_system system;
+        struct iso_prove_execution execution;
+        struct iso_error error = ISO_NO_ERROR;
+        const char *reason = NULL;
+        one.instances.list += i;
+        one.instances.count = 1;
+        prove_system_build(&system, &one, false, prover->options->unroll,
+                           (struct iso_prove_stop){time_is_up, prover}, &error);
+        bool breaks = error.status == ISO_OK &&
+                      prove_solve(&system, ISO_PROVE_SER, &execution, &reason) == ISO_IS_VIOLATED;
+        prove_system_release(&system);
+        if (!breaks)
+            continue;
+        iso_prove_execution_release(&execution);
+        prover->result->alone = i;
+        return;
+    }
 }
 
 static void summarise(struct iso_prove_result *result)
@@ -265,28 +300,34 @@ enum iso_status iso_prove(const struct iso_prove_program *program,
                           const struct iso_prove_options *options, struct iso_prove_result *result,
                           struct iso_error *error)
 {
-    /* Strongest, then weakest, then between: most programs break, or hold, everywhere but at a
-     * few. */
-    static const enum iso_prove_level order[] = {ISO_PROVE_SER, ISO_PROVE_RA,  ISO_PROVE_SI,
-                                                 ISO_PROVE_CC,  ISO_PROVE_PSI, ISO_PROVE_PC,
-                                                 ISO_PROVE_RC};
+    /* READ COMMITTED, which most use; strongest, then weakest, then between: most programs break,
+     * or hold, everywhere but at a few. */
+    static const enum iso_prove_level order[] = {ISO_PROVE_RC, ISO_PROVE_SER, ISO_PROVE_RA,
+                                                 ISO_PROVE_SI, ISO_PROVE_CC,  ISO_PROVE_PSI,
+                                                 ISO_PROVE_PC};
     struct prover prover = {
         .program = program, .options = options, .result = result, .error = error};
     enum iso_prove_level least = weakest(options);
     if (options->seconds > 0)
-        prover.deadline = iso_clock_seconds() + options->seconds;
+        prover.end = prover.deadline = iso_clock_seconds() + options->seconds;
     for (uint32_t i = 0; i < ISO_PROVE_LEVELS && error->status == ISO_OK; i++)
         if (options->levels[i])
             system_for(&prover, i);
     if (error->status == ISO_OK)
         check_start(&prover, &prover.systems[least == ISO_PROVE_RC]);
-    for (size_t i = 0; i < sizeof order / sizeof *order && error->status == ISO_OK; i++)
+    for (size_t i = 0; i < sizeof order / sizeof *order && error->status == ISO_OK; i++) {
+        share_time(&prover);
         decide(&prover, order[i]);
+    }
+    prover.deadline = prover.end;
     bool late = error->status == ISO_UNDECIDED;
     if (late) {
         *error = (struct iso_error)ISO_NO_ERROR;
         iso_prove_result_undecided(result, options, "the time is up");
     }
+    if (error->status == ISO_OK && result->asked[ISO_PROVE_SER] &&
+        result->answers[ISO_PROVE_SER].outcome == ISO_IS_VIOLATED)
+        find_alone(&prover);
     doubt_freed_keys(program, result);
     doubt_ignored(program, result);
     for (uint32_t i = 0; i < ISO_PROVE_LEVELS && error->status == ISO_OK && !late; i++)

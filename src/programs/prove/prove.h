@@ -40,8 +40,10 @@ struct iso_prove_result {
     bool sufficient[ISO_PROVE_LEVELS];   /* holds, and no weaker level that was asked does */
     bool breaks_above[ISO_PROVE_LEVELS]; /* violated, and of those that PostgreSQL offers a weaker
                                             one holds */
-    bool locks;                          /* the program has locks, without force at pc, cc, ra */
-    ISO_LIST(char *) warnings;           /* "file:line:column: text" */
+    uint32_t
+        alone;  /* an instance that breaks a rule by itself, at any level; ISO_NONE: not known */
+    bool locks; /* the program has locks, without force at pc, cc, ra */
+    ISO_LIST(char *) warnings; /* "file:line:column: text" */
 };
 
 void iso_prove_result_init(struct iso_prove_result *result);

@@ -221,14 +221,20 @@ bool iso_prove_shown_above(const struct iso_prove_result *result, enum iso_prove
     return false;
 }
 
+static const enum iso_prove_level postgresql_first[ISO_PROVE_LEVELS] = {
+    ISO_PROVE_RC, ISO_PROVE_SI, ISO_PROVE_SER, ISO_PROVE_PSI,
+    ISO_PROVE_PC, ISO_PROVE_CC, ISO_PROVE_RA};
+
 void iso_prove_report_text(const struct iso_prove_program *program,
                            const struct iso_prove_result *result, struct iso_text *text)
 {
     iso_text_format(text, "%s, ", program->file);
     iso_prove_put_scope(program, text);
     iso_text_put(text, ":\n");
-    for (uint32_t i = 0; i < ISO_PROVE_LEVELS; i++) {
+    for (uint32_t at = 0; at < ISO_PROVE_LEVELS; at++) {
+        enum iso_prove_level i = program->sql ? postgresql_first[at] : at;
         const struct iso_prove_answer *answer = &result->answers[i];
+        const char *name = program->sql ? iso_prove_level_at_postgresql(i) : NULL;
         if (!result->asked[i])
             continue;
         iso_text_format(text, "  %-4s %s", iso_prove_level_name(i),
@@ -240,8 +246,13 @@ void iso_prove_report_text(const struct iso_prove_program *program,
                          " for any number of transactions, while every value has at most 32 bits");
         else if (answer->not_any)
             iso_text_format(text, " (for any number it is not known: %s)", answer->not_any);
+        if (name)
+            iso_text_format(text, " (%s)", name);
         iso_text_put(text, "\n");
     }
+    if (result->alone != ISO_NONE)
+        iso_text_format(text, "%s alone breaks a rule: no level helps\n",
+                        program->instances.list[result->alone].name);
     iso_text_put(text, "sufficient: ");
     iso_prove_put_levels(result->sufficient, text);
     iso_text_put(text, "\n");
@@ -438,6 +449,10 @@ void iso_prove_report_json(const struct iso_prove_program *program,
         any = true;
     }
     iso_text_put(text, "}");
+    if (result->alone != ISO_NONE) {
+        iso_text_put(text, ",\"alone\":");
+        put_name_string(text, program->instances.list[result->alone].name);
+    }
     json_levels(text, "sufficient", result->sufficient);
     json_levels(text, "breaks_above", result->breaks_above);
     iso_text_format(text, ",\"locks_without_force\":[%s],\"warnings\":[",
