@@ -178,14 +178,17 @@ static enum iso_status judge(struct app *app, const struct suite_command_line *l
     add_source(&options.sources, &changes);
     iso_text_put(&records, "history:" SUITE_RECORDS);
     add_source(&options.sources, &records);
-    if (run_stream_open(&stream, &options, &app->out, false, true, &app->error) == ISO_OK &&
-        suite_told_read(&levels->told, facts->path, &app->error) == ISO_OK &&
-        run_replay_files(&stream, &inputs, &app->error) == ISO_OK)
-        judge_stream(app, levels, &stream);
+    if (suite_told_read(&levels->told, facts->path, &app->error) == ISO_OK) {
+        const struct suite_snapshots *snapshots = &levels->told.snapshots;
+        options.pipeline.join.snapshots_from = snapshots->count ? snapshots->list[0].xmax : 0;
+        if (run_stream_open(&stream, &options, &app->out, false, true, &app->error) == ISO_OK &&
+            run_replay_files(&stream, &inputs, &app->error) == ISO_OK)
+            judge_stream(app, levels, &stream);
+        run_stream_close(&stream, &app->error);
+    }
     if (app->error.status == ISO_OK)
         take_left_out(levels);
     suite_told_release(&levels->told);
-    run_stream_close(&stream, &app->error);
     iso_text_release(&changes);
     iso_text_release(&records);
     return app->error.status;

@@ -54,15 +54,20 @@ static bool may_define(const PgQuery__Node *node, bool *is_several)
     }
 }
 
-/* The name that the statement gives to a table; NULL: none. */
-static const char *name_given(const PgQuery__Node *node)
+/* The table that the statement makes; NULL: none. */
+static const PgQuery__RangeVar *made_by(const PgQuery__Node *node)
 {
-    const PgQuery__RangeVar *relation = NULL;
-    if (node->node_case == PG_QUERY__NODE__NODE_CREATE_STMT)
-        relation = node->create_stmt->relation;
-    else if (node->node_case == PG_QUERY__NODE__NODE_CREATE_TABLE_AS_STMT)
-        relation = node->create_table_as_stmt->into->rel;
-    return relation ? relation->relname : NULL;
+    return node->node_case == PG_QUERY__NODE__NODE_CREATE_STMT ? node->create_stmt->relation
+           : node->node_case == PG_QUERY__NODE__NODE_CREATE_TABLE_AS_STMT
+               ? node->create_table_as_stmt->into->rel
+               : NULL;
+}
+
+static bool may_be_the_same(const PgQuery__RangeVar *one, const PgQuery__RangeVar *other)
+{
+    return one && other && !strcmp(one->relname, other->relname) &&
+           (!*one->schemaname || !*other->schemaname ||
+            !strcmp(one->schemaname, other->schemaname));
 }
 
 /* Whether a table of that name is all that the text's changes of it can mean: no name goes to
@@ -72,13 +77,12 @@ static bool names_each_once(const struct plan *plan)
     bool has_made = false;
     for (uint32_t i = 0; i < plan->count; i++) {
         const PgQuery__Node *node = plan->statements[i].node;
-        const char *name = node ? name_given(node) : NULL, *other;
         if (!node || node->node_case == PG_QUERY__NODE__NODE_RENAME_STMT ||
             node->node_case == PG_QUERY__NODE__NODE_ALTER_OBJECT_SCHEMA_STMT ||
             (has_made && node->node_case == PG_QUERY__NODE__NODE_DROP_STMT))
             return false;
-        for (uint32_t before = 0; name && before < i; before++)
-            if ((other = name_given(plan->statements[before].node)) && !strcmp(name, other))
+        for (uint32_t before = 0; made_by(node) && before < i; before++)
+            if (may_be_the_same(made_by(node), made_by(plan->statements[before].node)))
                 return false;
         has_made |= node->node_case != PG_QUERY__NODE__NODE_DROP_STMT;
     }

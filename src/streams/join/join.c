@@ -24,6 +24,8 @@ struct iso_join *iso_join_new(const struct iso_join_options *options)
     join->open.oldest = join->open.newest = join->records.oldest = join->records.newest = ISO_NONE;
     join->counters.out_blocks = 1;
     join->positions.position = ISO_JOIN_START;
+    join->positions.reference = options->snapshots_from;
+    join->positions.active = options->snapshots_from > 0;
     return join;
 }
 

@@ -85,7 +85,9 @@ struct iso_join_options {
     bool records_first; /* all of them are there before the first row */
     bool one_group;     /* Dgraph: one group sends, so that commit timestamps only go back after a
                            restart */
-    bool reads_at_commit; /* ser */
+    bool reads_at_commit;    /* ser */
+    uint64_t snapshots_from; /* an xid of when PostgreSQL's stream began, if records have snapshots:
+                                commits are counted from there on; 0: from the first snapshot on */
     bool xa; /* transactions that stand in the log and do not end there may have committed */
     bool keep_joined; /* fills `joined` of the output */
     enum iso_join_markers markers;

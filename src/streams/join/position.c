@@ -14,11 +14,11 @@
  * contained in every snapshot that will arrive: its position is final, if those that wait above the
  * horizon contain it, too.
  *
- * Until the first snapshot arrives nothing is counted: commits stand at their LSN. Those that do,
- * or whose END came in front of one that does, keep it, all later ones are counted on from there:
- * one order, and no number means two things. A snapshot that may lack one of the former has no
- * place in that order: its transaction has no start, what it read is not judged, and counts as
- * unplaced.
+ * Until the first snapshot arrives, if it is not known that some will, nothing is counted: commits
+ * stand at their LSN. Those that do, or whose END came in front of one that does, keep it, all
+ * later ones are counted on from there: one order, and no number means two things. A snapshot that
+ * may lack one of the former has no place in that order: its transaction has no start, what it
+ * read is not judged, and counts as unplaced.
  */
 #define _GNU_SOURCE
 #include <assert.h>
