@@ -25,6 +25,7 @@
  */
 #include "chronos/version_index.h"
 
+#include <assert.h>
 #include <string.h>
 
 #include "base/number_map.h"
@@ -457,6 +458,7 @@ static void judge_read(struct knowing *knowing, uint32_t t, const struct source 
 /* mr: what the session has read from now on. */
 static void note_seen(struct knowing *knowing, uint32_t t)
 {
+    assert(t < knowing->history->txns.count);
     uint32_t run = knowing->run[t];
     ISO_EACH(i, knowing->first_source, t) {
         for (int by_guess = 0; by_guess < 2; by_guess++) {

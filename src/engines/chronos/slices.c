@@ -61,6 +61,7 @@ static uint32_t take_writes(struct chronos_shard *shard, uint32_t transaction)
 {
     const struct iso_history *history = shard->history;
     uint32_t found = 0;
+    assert(transaction < history->txns.count);
     for (uint32_t o = history->txns.first_op[transaction + 1];
          o-- > history->txns.first_op[transaction];) {
         uint32_t key = history->ops.key[o], writer = shard->keys[key].writer;

@@ -76,13 +76,6 @@ static inline void iso_index_fill(struct iso_index *index, uint32_t at, uint64_t
     index->used++;
 }
 
-/* Another number for the one at `at`, of the same hash. */
-static inline void iso_index_replace(struct iso_index *index, uint32_t at, uint32_t number)
-{
-    uint64_t *slot = &index->slots[at & index->mask];
-    *slot = *slot >> 32 << 32 | (number + 1);
-}
-
 void iso_index_add(struct iso_index *index, uint64_t hash,
                    uint32_t number); /* reserves, and does not search */
 void iso_index_remove(struct iso_index *index, uint64_t hash, uint32_t number); /* which is there */

@@ -17,6 +17,7 @@
 
 bool join_takes_writes(const struct iso_history *block, uint32_t transaction)
 {
+    assert(transaction < block->txns.count);
     bool leaves_writes = block->txns.marks && block->txns.marks[transaction] & ISO_MARK_CDC_WRITES;
     bool has_id = block->txns.xid && block->txns.xid[transaction];
     return leaves_writes || (has_id && !(block->txns.flags[transaction] & ISO_WRITES));

@@ -121,6 +121,7 @@ uint64_t join_position_of(const struct iso_join *join, const struct iso_history 
  * That the order of its own writes is not known stays with it. */
 static void end_joined(struct iso_history *into, uint32_t transaction, uint64_t position)
 {
+    assert(transaction < into->txns.count);
     if (into->txns.marks)
         into->txns.marks[transaction] &= ISO_MARK_CDC_WRITES;
     if (!(into->txns.flags[transaction] & ISO_HAS_SNO))
@@ -173,6 +174,7 @@ static void ask_initial(struct iso_join *join)
 
 void join_emit_block(struct iso_join *join, const struct iso_history *block, uint32_t transaction)
 {
+    assert(transaction < block->txns.count);
     uint64_t position = join_position_of(join, block, transaction);
     join_copy_transaction(join, &join->out.block, block, transaction);
     join_spell_last(join, &join->out.block);

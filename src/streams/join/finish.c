@@ -586,6 +586,7 @@ static void report_undelivered(struct iso_join *join, const struct join_record *
 /* Its position is known. */
 void join_finish_placed(struct iso_join *join, uint32_t record, uint32_t transaction, uint64_t cts)
 {
+    assert(record < join->records.count);
     if (transaction == ISO_NONE) {
         join_adopt(join, record, ISO_NONE);
         if (join->records.list[record].writes.count &&

@@ -170,6 +170,7 @@ static void count_message(struct iso_pipeline *pipeline, const struct iso_messag
 /* The message's transactions are the last ones of the block. */
 static void imply_own(struct iso_history *block, uint32_t first)
 {
+    assert(first <= block->txns.count);
     if (block->txns.count > first)
         iso_history_imply_own(block, first);
 }

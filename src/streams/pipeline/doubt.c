@@ -243,6 +243,7 @@ void pipeline_late(void *context, const struct iso_history *block, uint32_t tran
                    bool was_promised)
 {
     struct iso_pipeline *pipeline = context;
+    assert(transaction < block->txns.count);
     uint32_t number = iso_origin_input(block->txns.origin[transaction]);
     struct input *input = pipeline_input(pipeline, number);
     ISO_EACH(o, block->txns.first_op, transaction)
@@ -258,6 +259,7 @@ void pipeline_late(void *context, const struct iso_history *block, uint32_t tran
 
 void pipeline_lacks(struct iso_pipeline *pipeline, uint32_t number)
 {
+    assert(number < pipeline->inputs.names.count);
     struct input *input = pipeline_input(pipeline, number);
     bool lacks_rows = pipeline_is_change_stream(pipeline, number);
     if (!input->lacks)

@@ -19,6 +19,8 @@
  *
  * The promise is a staircase (base/stairs.h): the highest step up to T - grace is the one in force.
  */
+#include <assert.h>
+
 #include "pipeline/pipeline_private.h"
 
 static void climb(struct iso_pipeline *pipeline, uint64_t time, uint64_t value)
@@ -143,6 +145,7 @@ enum iso_status iso_pipeline_reached(struct iso_pipeline *pipeline, uint64_t tim
 enum iso_status iso_pipeline_at_end(struct iso_pipeline *pipeline, uint32_t input, uint64_t now,
                                     struct iso_error *error)
 {
+    assert(input < pipeline->inputs.names.count);
     struct input *state = pipeline_input(pipeline, input);
     state->at_end = true;
     if (!pipeline->join || !pipeline_is_change_stream(pipeline, input))

@@ -285,6 +285,7 @@ static void leave(struct iso_pipeline *pipeline, const struct iso_history *block
 void pipeline_queries_add(void *context, const struct iso_history *block, uint32_t transaction)
 {
     struct iso_pipeline *pipeline = context;
+    assert(transaction < block->txns.count);
     if (!pipeline->queries.engine) {
         leave(pipeline, block, transaction);
         return;

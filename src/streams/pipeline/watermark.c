@@ -118,6 +118,7 @@ void pipeline_leave_topic(struct iso_pipeline *pipeline, const char *topic)
 
 void pipeline_arrived(struct iso_pipeline *pipeline, uint32_t input, uint64_t now)
 {
+    assert(input < pipeline->inputs.names.count);
     struct input *state = pipeline_input(pipeline, input);
     state->counts = pipeline_has_watermarks(pipeline, input);
     state->takes_part = true;
@@ -186,6 +187,7 @@ void pipeline_advance(struct iso_pipeline *pipeline, uint64_t now)
 
 bool pipeline_note_watermark(struct iso_pipeline *pipeline, uint64_t origin, uint64_t timestamp)
 {
+    assert(iso_origin_input(origin) < pipeline->inputs.names.count);
     struct input *state = pipeline_input(pipeline, iso_origin_input(origin));
     pipeline->stats.watermarks++;
     pipeline_note_far_ahead(pipeline, timestamp, origin);
