@@ -25,7 +25,7 @@ all_tests() {
         name=${path##*/} name=${name%.c}
         echo "property/$name ${BUILD:-build}/tests/property/$name"
     done
-    for path in tests/test_*.sh tests/*/test_*.sh tests/system/*/{test_*,languages,end_to_end,alone,endings,planted,killed,recorded,committed,known,true,transparent,encrypted,wrong,application,conditions,prove,calls,crash,ledger,documented,large,random,cases,sqlsmith,regress,faults,same}.sh tests/system/postgre[s]/live.sh; do
+    for path in tests/test_*.sh tests/*/test_*.sh tests/system/*/{test_*,languages,end_to_end,alone,endings,planted,killed,hostile,recorded,committed,known,true,transparent,encrypted,wrong,application,conditions,prove,calls,crash,ledger,documented,large,random,cases,sqlsmith,regress,faults,same}.sh tests/system/postgre[s]/live.sh; do
         echo "${path#tests/} $path"
     done
 }
