@@ -31,7 +31,7 @@ struct body_reader {
 };
 
 static void read_statements(struct body_reader *reader, const char *const *ends);
-static void inline_calls(struct body_reader *reader, const PgQuery__Node *node);
+static void inline_calls(struct body_reader *reader, const PgQuery__Node *node, bool simple);
 static void read_block(struct body_reader *reader);
 
 /* ---- tokens ---- */
@@ -127,7 +127,7 @@ static struct value take_expression(struct body_reader *reader, const char *cons
         lower_refuse(reader->lowering, first, "an expression was expected here");
     const PgQuery__Node *node = lower_parse_expression(reader->lowering, first, last);
     if (node) {
-        inline_calls(reader, node);
+        inline_calls(reader, node, true);
         reader->lowering->at.planned = lower_is_planned(node);
         value = lower_expression(reader->lowering, NULL, node);
         if (reader->lowering->at.planned && !failed(reader->lowering)) /* one row, as a query has */
@@ -771,7 +771,7 @@ static void read_sql(struct body_reader *reader)
         node = lower_parse_part(lowering, first, last, perform ? "SELECT " : "", blank_begin,
                                 blank_end);
     if (node && has_only_values(node))
-        inline_calls(reader, node);
+        inline_calls(reader, node, false);
     if (node && !failed(lowering))
         lower_statement(lowering, node, &target);
     lower_put_sql(lowering, first, last, &target, perform ? "SELECT " : "", blank_begin, blank_end,
@@ -985,6 +985,7 @@ struct found_call {
     uint32_t calls, links; /* links: queries outside of calls */
     bool nested;           /* a call below what may not be computed */
     bool reads;            /* a query below a call */
+    bool operand, null;    /* a call below an operator; a NULL beside it */
     ISO_LIST(struct hoisted) hoisted;
     ISO_LIST(struct use) uses;
 };
@@ -1008,6 +1009,33 @@ static bool is_condition(const PgQuery__Node *node)
            node->node_case == PG_QUERY__NODE__NODE_SUB_LINK;
 }
 
+struct operands {
+    struct found_call *found;
+    bool call, null;
+};
+
+static bool find_operands(void *with, const PgQuery__Node *node)
+{
+    struct operands *operands = with;
+    bool null = node->node_case == PG_QUERY__NODE__NODE_A_CONST && node->a_const->isnull;
+    operands->call = operands->call || called(operands->found->reader->lowering, node);
+    operands->null = operands->null || null;
+    return true;
+}
+
+/* A call below an operator: PostgreSQL does not call it where the other operand is NULL when it
+ * plans, be it a literal or, in a query, a variable. */
+static void find_strict(struct found_call *found, const PgQuery__Node *node)
+{
+    struct operands operands = {found, false, false};
+    if (node->node_case == PG_QUERY__NODE__NODE_A_EXPR ||
+        (node->node_case == PG_QUERY__NODE__NODE_FUNC_CALL &&
+         !called(found->reader->lowering, node)))
+        lower_each_node(&node->base, find_operands, &operands);
+    found->operand = found->operand || operands.call;
+    found->null = found->null || (operands.call && operands.null);
+}
+
 /* Below a condition. */
 static bool find_nested(void *with, const PgQuery__Node *node)
 {
@@ -1021,6 +1049,7 @@ static bool find_reading(void *with, const PgQuery__Node *node)
 {
     struct found_call *found = with;
     found->reads = found->reads || node->node_case == PG_QUERY__NODE__NODE_SUB_LINK;
+    find_strict(found, node);
     found->calls += called(found->reader->lowering, node) != NULL;
     if (is_condition(node))
         lower_each_node(&node->base, find_nested, found);
@@ -1030,6 +1059,7 @@ static bool find_reading(void *with, const PgQuery__Node *node)
 static bool find_called(void *with, const PgQuery__Node *node)
 {
     struct found_call *found = with;
+    find_strict(found, node);
     found->links += node->node_case == PG_QUERY__NODE__NODE_SUB_LINK;
     if (is_condition(node))
         lower_each_node(&node->base, find_nested, found);
@@ -1151,15 +1181,16 @@ static bool inline_node(void *with, const PgQuery__Node *node)
     return false;
 }
 
-/* The calls in an expression, or in a statement that has only values, from left to right: their
- * statements come first, and their results stand for them. */
-static void inline_calls(struct body_reader *reader, const PgQuery__Node *node)
+/* The calls in an expression, or in a statement that has only values (not `simple`), from left to
+ * right: their statements come first, and their results stand for them. */
+static void inline_calls(struct body_reader *reader, const PgQuery__Node *node, bool simple)
 {
     struct lowering *lowering = reader->lowering;
     struct found_call found = {.reader = reader};
     lower_each_node(&node->base, find_called, &found);
     /* What a query reads is as it was before any of the calls. Else refused, where it is read. */
-    if (!found.calls || found.nested || found.links || (found.reads && found.calls > 1))
+    if (!found.calls || found.nested || found.links || (found.reads && found.calls > 1) ||
+        (found.operand && (found.null || found.reads || !simple)))
         return;
     lower_each_node(&node->base, inline_node, &found);
     lowering->at.continued = false;

@@ -56,6 +56,41 @@ static struct value lower_bool(struct lowering *lowering, const struct scope *sc
     return or ? lower_negation(lowering, value) : value;
 }
 
+/* What an expression is made of beside constants. */
+struct parts {
+    const struct lowering *lowering;
+    bool variables, columns;
+};
+
+static bool find_parts(void *with, const PgQuery__Node *node)
+{
+    struct parts *parts = with;
+    const char *alias, *name;
+    if (node->node_case == PG_QUERY__NODE__NODE_SUB_LINK)
+        parts->columns = true;
+    if (node->node_case != PG_QUERY__NODE__NODE_COLUMN_REF)
+        return true;
+    bool variable = parts->lowering->body.function &&
+                    lower_names_of(node->column_ref, &alias, &name) &&
+                    lower_find_variable(parts->lowering, name) != NONE;
+    parts->variables = parts->variables || variable;
+    parts->columns = parts->columns || !variable;
+    return true;
+}
+
+/* What is known to be NULL before a query, or of literals anywhere, is all that an operator looks
+ * at: the other operand is not computed. */
+static void pass_beside(struct lowering *lowering, const PgQuery__Node *node,
+                        const struct value *value, struct value *other)
+{
+    struct parts parts = {lowering, false, false};
+    if (value->null == NONE || other->fails == NONE)
+        return;
+    lower_each_node(&node->base, find_parts, &parts);
+    if (!parts.columns && (lowering->at.planned || !parts.variables))
+        other->fails = lower_and(lowering, other->fails, lower_not(lowering, value->null));
+}
+
 static struct value lower_operator(struct lowering *lowering, const struct scope *scope,
                                    const PgQuery__AExpr *node)
 {
@@ -79,6 +114,8 @@ static struct value lower_operator(struct lowering *lowering, const struct scope
             break;
         struct value a = lower_expression(lowering, scope, node->lexpr),
                      b = lower_expression(lowering, scope, node->rexpr);
+        pass_beside(lowering, node->lexpr, &a, &b);
+        pass_beside(lowering, node->rexpr, &b, &a);
         if (op <= ISO_PROVE_MULTIPLY)
             return lower_arithmetic(lowering, op, a, b, location);
         return lower_compare(lowering, op, a, b, location);
@@ -367,28 +404,6 @@ static struct value lower_any_expression(struct lowering *lowering, const struct
         lower_refuse_node(lowering, node, construct_of(node));
         return lower_null(lowering);
     }
-}
-
-/* What an expression is made of beside constants. */
-struct parts {
-    const struct lowering *lowering;
-    bool variables, columns;
-};
-
-static bool find_parts(void *with, const PgQuery__Node *node)
-{
-    struct parts *parts = with;
-    const char *alias, *name;
-    if (node->node_case == PG_QUERY__NODE__NODE_SUB_LINK)
-        parts->columns = true;
-    if (node->node_case != PG_QUERY__NODE__NODE_COLUMN_REF)
-        return true;
-    bool variable = parts->lowering->body.function &&
-                    lower_names_of(node->column_ref, &alias, &name) &&
-                    lower_find_variable(parts->lowering, name) != NONE;
-    parts->variables = parts->variables || variable;
-    parts->columns = parts->columns || !variable;
-    return true;
 }
 
 /* An expression of the program reads a cell; `left`: so many are looked at. */

@@ -238,6 +238,10 @@ static void test_bodies(void **state)
         {"UPDATE t SET a = 0; IF EXISTS (SELECT 1 FROM t) THEN GET DIAGNOSTICS v = ROW_COUNT; END IF; INSERT INTO log (n) "
          "VALUES (v);",
          "(SELECT n FROM log) = 1"},
+        {"IF (x * 2147483647 > NULL) IS NULL THEN UPDATE t SET a = 0; END IF;",
+         "(SELECT sum(a) FROM t) = 0"},
+        {"v := NULL; IF x * 2147483647 > v THEN NULL; END IF; UPDATE t SET a = 0;",
+         "(SELECT sum(a) FROM t) = 30"},
         {"PERFORM x * 2147483647; UPDATE t SET a = 0;", "(SELECT sum(a) FROM t) = 30"},
         {"RAISE NOTICE '%', x * 2147483647; UPDATE t SET a = 0;", "(SELECT sum(a) FROM t) = 30"},
         {"RAISE NOTICE '%', x USING HINT = 'a', DETAIL = q; UPDATE t SET a = 0;",
@@ -357,6 +361,8 @@ static void test_refused_bodies(void **state)
         {"SELECT t.a INTO v FROM t LEFT JOIN log ON true WHERE t.id = 1;",
          "f:5:24: an outer or natural JOIN"},
         {"IF true AND f(x, 1) > 0 THEN NULL; END IF;", "f:5:13: the function f: "},
+        {"IF f(x, 1) > NULL THEN NULL; END IF;", "f:5:4: the function f: "},
+        {"PERFORM f(x, 1) + w;", "f:5:9: the function f: "},
         {"PERFORM f(x);", "f:5:9: this call of \"f\": "},
         {"PERFORM f(x, y);", "f:5:9: this call of \"f\": "}, /* without end */
         {"PERFORM g(x);", "f:5:9: the function g: "},
