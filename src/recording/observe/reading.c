@@ -273,12 +273,13 @@ static void find_set(struct reading *reading, const struct statement_input *inpu
         reading->mode = READING_SOME;
     else if (has_key && !statement->has_aggregate)
         reading->mode = READING_SET, reading->is_held = first_find(reading, &asking);
-    else if (statement->is_distinct || reading->is_partial)
+    else if (statement->is_distinct || (statement->has_aggregate && reading->is_partial))
         reading->reason = REASON_NO_KEY;
     else if (find_aggregates(reading, &asking))
         reading->mode = READING_AGGREGATES;
-    else if (!statement->has_aggregate && find_bag(reading, table))
-        reading->mode = READING_BAG;
+    else if (!statement->has_aggregate)
+        reading->mode =
+            !reading->is_partial && find_bag(reading, table) ? READING_BAG : READING_SOME;
 }
 
 /* One of its tables is, or may be, recorded: also of a name that came behind the catalog. */

@@ -7,7 +7,8 @@
  *                 said of the key is bounds. Of ORDER BY ... LIMIT it is two (first.c)
  *     BAG         the same, and nothing says which rows they are: a query with rows without keys
  *     AGGREGATES  counts, sum, avg, min, max, bool_and, bool_or over one table
- *     SOME        how many rows match, or that at least so many do
+ *     SOME        how many rows match, or that at least so many do: also where they are made of
+ *                 what columns hold
  *     ROWS        each row of which the key is known, of each table: reads
  *     NOTHING     with the reason
  *

@@ -307,18 +307,18 @@ void reading_row(struct reading *reading, struct wire_cursor row,
     }
     if (reading->is_held)
         let_go(reading, session);
+    if (reading->mode == READING_SOME && !reading->is_exists)
+        return; /* whatever it says */
     if (row.bad || !read_cells(reading, row, cells)) {
         reading->failed = true;
         return;
     }
-    if (reading->mode == READING_SOME) {
-        if (reading->is_exists) { /* at least one, or none */
-            bool is_true = cells[0].kind == CELL_TEXT &&
-                           !strcmp(reading->values.bytes + cells[0].position, "t");
-            reading->failed = cells[0].kind != CELL_TEXT;
-            reading->rows = is_true;
-            reading->is_partial |= is_true;
-        }
+    if (reading->mode == READING_SOME) { /* at least one, or none */
+        bool is_true =
+            cells[0].kind == CELL_TEXT && !strcmp(reading->values.bytes + cells[0].position, "t");
+        reading->failed = cells[0].kind != CELL_TEXT;
+        reading->rows = is_true;
+        reading->is_partial |= is_true;
         return;
     }
     if (is_set && !reading->has_begun)

@@ -858,6 +858,36 @@ static void rollback_ends_what_stood_before_it_in_a_string(void **state)
 
 /* What a client makes the proxy keep has bounds, beyond which it is passed on unseen: messages that
  * wait, their bytes, names. */
+/* Nothing says which rows they are, nor what they hold. */
+static void of_rows_that_are_made_of_columns_there_is_a_number(void **state)
+{
+    static const struct described one = {0, 0, 23};
+    static const struct {
+        const char *text, *expected;
+    } cases[] = {
+        {"SELECT v + 1 FROM kv", "\"columns\":[],\"bag\":[[],[]]"},
+        {"SELECT v + 1 FROM kv LIMIT 2", "\"columns\":[],\"bag\":[[],[]],\"partial\":true"},
+        {"SELECT DISTINCT v + 1 FROM kv", NULL},
+        {"SELECT max(v) + 1 FROM kv", NULL}};
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct talk talk;
+        char expected[200] = "";
+        begin(&talk);
+        asks(&talk, cases[i].text);
+        describes(&talk, 1, &one);
+        row(&talk, 1, (const char *const[]){"5"});
+        row(&talk, 1, (const char *const[]){NULL});
+        completes(&talk, "SELECT 2", "I");
+        if (cases[i].expected)
+            snprintf(expected, sizeof expected,
+                     "{\"sid\":\"t/1\",\"tid\":\"t/1.0\",\"sno\":0,\"ops\":[{\"t\":\"q\",\"table\":"
+                     "\"public.kv\",%s}],\"status\":\"committed\"}\n",
+                     cases[i].expected);
+        end(&talk, expected);
+    }
+}
+
 /* ---- beside a host that has a connection of its own ---- */
 
 struct host {
@@ -1032,6 +1062,7 @@ int main(void)
         cmocka_unit_test(what_does_not_follow_in_its_session_has_no_record),
         cmocka_unit_test(only_what_could_be_recorded_asks_what_is_seen),
         cmocka_unit_test(rollback_ends_what_stood_before_it_in_a_string),
+        cmocka_unit_test(of_rows_that_are_made_of_columns_there_is_a_number),
         cmocka_unit_test(what_a_session_read_last_is_confirmed),
         cmocka_unit_test(a_definition_that_was_prepared_is_one),
         cmocka_unit_test(reads_of_tables_that_the_transaction_made_are_not_counted),
