@@ -15,8 +15,9 @@ void argue_put_text(struct iso_text *text, const char *bytes, size_t length)
     size_t shown = length > TEXT_SHOWN ? TEXT_SHOWN : length;
     while (shown < length && shown && ((unsigned char)bytes[shown] & 0xc0) == 0x80)
         shown--; /* never inside a character */
-    bool plain = length > 0 && !(length == 7 && !memcmp(bytes, "nothing", 7));
-    for (size_t i = 0; i < shown && plain; i++)
+    bool plain = length > 0 && !(length == 7 && !memcmp(bytes, "nothing", 7)),
+         is_object = length > 1 && bytes[0] == '{' && bytes[length - 1] == '}';
+    for (size_t i = 0; i < shown && plain && !is_object; i++)
         plain = (unsigned char)bytes[i] > 0x20 && bytes[i] != '"' && bytes[i] != '\\';
     if (plain && iso_is_shown_as_it_is(bytes, shown))
         iso_text_put_bytes(text, bytes, shown);

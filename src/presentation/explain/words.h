@@ -7,8 +7,8 @@
 #include "base/json.h"
 #include "base/text.h"
 
-/* Control characters escaped as JSON does, quotes only where the text needs them; what is very long
- * is cut. */
+/* Control characters escaped as JSON does, quotes only where the text needs them: a row's cells and
+ * aggregates, {"n":1}, need none; what is very long is cut. */
 void argue_put_text(struct iso_text *text, const char *bytes, size_t length);
 
 /* "nothing" if it is absent; of a long list the last elements. */
