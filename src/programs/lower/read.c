@@ -238,6 +238,12 @@ static void add_rules(struct lowering *lowering)
         if (failed(lowering))
             return;
         uint32_t holds = lower_or(lowering, lower_truth(lowering, &value), value.null);
+        int64_t always;
+        if (lower_constant_of(lowering, holds, &always) && always)
+            iso_prove_warn(lowering->program, rule->expression, "this rule holds whatever runs%s",
+                           lower_constant_of(lowering, value.null, &always) && always
+                               ? ": it is NULL, which counts as true"
+                               : "");
         if (holds == NONE)
             holds = lower_number(lowering, 0);
         iso_prove_rule(lowering->program, rule->kind, rule->name, holds, rule->expression);
