@@ -110,7 +110,7 @@ SELECT t FROM s1.t WHERE id = N|SELECT id AS a, a AS id FROM s1.t WHERE id = N|S
 INSERT INTO s1.t (id, a) SELECT id + 20, a FROM s2.t WHERE id = N ON CONFLICT DO NOTHING|UPDATE s1.t SET a = u.a FROM s2.t u WHERE u.id = t.id AND t.id = N RETURNING t.id, t.a|DELETE FROM s1.t USING s2.t u WHERE u.id = t.id AND u.a = N
 DECLARE cur CURSOR FOR SELECT id, a FROM s1.t WHERE C|FETCH 2 FROM cur|FETCH ALL FROM cur|UPDATE s1.t SET a = a + 1 WHERE CURRENT OF cur|CLOSE cur
 PREPARE q (int) AS SELECT id, a FROM t WHERE id = $1|EXECUTE q (N)|DEALLOCATE ALL
-COPY (SELECT id, a FROM s1.t) TO STDOUT|EXPLAIN ANALYZE UPDATE s1.t SET a = a + 1 WHERE id = N|NOTIFY x|LISTEN x"""
+COPY (SELECT id, a FROM s1.t) TO STDOUT|COPY s1.t (id, a, b) FROM STDIN|EXPLAIN ANALYZE UPDATE s1.t SET a = a + 1 WHERE id = N|NOTIFY x|LISTEN x"""
 DEFINITIONS = """ALTER TABLE s2.t ADD COLUMN IF NOT EXISTS n int DEFAULT N|ALTER TABLE s2.t DROP COLUMN IF EXISTS n|TRUNCATE s2.t
     |ALTER TABLE s1.uniq RENAME COLUMN w TO w2|ALTER TABLE s1.uniq RENAME COLUMN w2 TO w"""
 DRAWN = {"N": lambda draw: str(draw.randint(1, 9)),
@@ -129,12 +129,25 @@ def statement(draw):
 
 
 def execute(connection, draw, text):
-    if text.startswith("COPY"):
+    if text.startswith("COPY") and "STDIN" in text:
+        with connection.cursor().copy(text) as copy:
+            for _ in range(draw.randint(1, 3)):
+                copy.write_row((draw.randint(1, 30), draw.randint(0, 9), "c"))
+    elif text.startswith("COPY"):
         with connection.cursor().copy(text) as copy:
             for _ in copy:
                 pass
     elif draw.random() < 0.3:
-        connection.execute(text.replace("%", "%%"), [], prepare=draw.random() < 0.5)
+        connection.execute(text.replace("%", "%%"), [], prepare=draw.random() < 0.5, binary=draw.random() < 0.5)
+    elif text.startswith("SELECT") and draw.random() < 0.1:
+        with connection.cursor("named") as cursor:
+            cursor.execute(text)
+            cursor.fetchmany(draw.randint(1, 9))
+    elif draw.random() < 0.1:
+        with connection.pipeline():
+            for _ in range(draw.randint(1, 3)):
+                connection.execute("SELECT id, a FROM s1.t WHERE id = %s", [draw.randint(1, 9)])
+            connection.execute(text.replace("%", "%%"), [])
     else:
         connection.execute(text)
 
