@@ -76,6 +76,14 @@ static void put_visible(struct iso_argument *argument, uint32_t earlier, uint32_
                    later, key);
 }
 
+/* The first writes of the two: a row that is there again behind its deletion. */
+static bool is_written_after_deletion(const struct iso_history *history, uint32_t earlier,
+                                      uint32_t later)
+{
+    return history->snapshots.count && iso_kind_of(history, earlier) == ISO_DELETE &&
+           iso_kind_of(history, later) == ISO_WRITE;
+}
+
 static void argue_conflict(struct iso_argument *argument)
 {
     const struct iso_history *history = argument->facts->history;
@@ -101,6 +109,11 @@ static void argue_conflict(struct iso_argument *argument)
                                ? history->txns.cts[later]
                                : history->txns.cts[earlier];
     put_visible(argument, earlier, later, key);
+    if (is_written_after_deletion(history, write, later_write))
+        argue_step(argument,
+                   "%T wrote it again without seeing that %T had deleted it: of a row that "
+                   "is inserted, PostgreSQL's REPEATABLE READ lets that pass.",
+                   later, earlier);
     argue_step(
         argument,
         "However, snapshot isolation must abort one of two overlapping writers of the same key, and both "
