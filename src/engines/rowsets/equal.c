@@ -124,7 +124,7 @@ static bool is_regular(const struct iso_rowsets *engine, const struct rowsets_ce
         bool is_birth = rows[i].value != ISO_ABSENT && (!i || rows[i - 1].value == ISO_ABSENT);
         uint64_t known = cell->count ? engine->store.versions[cell->first].cts : UINT64_MAX;
         if (is_birth && !i &&
-            (cell->has_initial || known <= rows[i].cts || known < engine->time.floor))
+            (cell->has_initial || known < rows[i].cts || known < engine->time.floor))
             continue; /* what came before was forgotten, and nobody sees it any more */
         if (is_birth && !has_writer(engine, cell, rows[i].tid))
             return false;
