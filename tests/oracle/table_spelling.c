@@ -27,7 +27,8 @@ struct spelling {
 
 static const char *constant_of(enum table_family family, int value)
 {
-    return known[family].constants[value < MOST ? value - LEAST : MOST - LEAST];
+    int within = value < LEAST ? LEAST : value < MOST ? value : MOST; /* sums lie beyond them */
+    return known[family].constants[within - LEAST];
 }
 
 void table_put_value(struct iso_text *text, enum table_family family, int value)
