@@ -57,7 +57,8 @@ static uint64_t seek_path(struct judge *judge, const struct iso_condition_path *
         const struct rowsets_index *index = &engine->store.tables[judge->table].indexes[number];
         uint32_t count = rowsets_index_seek(index, seek, heads);
         for (uint32_t h = 0; h < count; h++) {
-            ISO_GROW(judge->scope.lists, judge->scope.list_count, judge->scope.list_capacity);
+            ISO_GROW(judge->room.lists, judge->scope.list_count, judge->room.lists_capacity);
+            judge->scope.lists = judge->room.lists;
             judge->scope.lists[judge->scope.list_count++] =
                 (struct judge_entries){number, heads[h]};
             entries += index->entries[heads[h]].length;

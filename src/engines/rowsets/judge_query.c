@@ -332,11 +332,11 @@ static bool read_bounds(struct judge *judge)
     struct iso_json_text low = rowsets_text(&engine->atoms, judge->query->from, from);
     struct iso_json_text high = rowsets_text(&engine->atoms, judge->query->to, to);
     uint32_t parts = judge->asked.key.parts ? judge->asked.key.parts : table->part_count;
-    for (uint32_t i = 0; i < ISO_KEY_PARTS; i++)
-        unknown[i].text = (uint8_t)engine->options.texts;
     judge->asked.has_bounds = low.at || high.at;
     if (!judge->asked.has_bounds)
         return true;
+    for (uint32_t i = 0; i < ISO_KEY_PARTS; i++)
+        unknown[i].text = (uint8_t)engine->options.texts;
     if (!parts && judge->query->own_count)
         parts = count_parts(rowsets_text(&engine->atoms, judge->query->owns[0].parts, buffer));
     if (!parts)
@@ -362,11 +362,11 @@ static bool read_where(struct judge *judge)
         return false;
     for (uint32_t i = 0; i < where->column_count; i++)
         judge_add_slot(judge, where->columns[i].name, where->columns[i].is_exact);
-    struct iso_scalar_type *types = iso_allocate((judge->asked.slot_count + 1) * sizeof *types);
+    struct iso_scalar_type types[ISO_CONDITION_COLUMNS];
+    assert(judge->asked.slot_count <= ISO_CONDITION_COLUMNS);
     for (uint32_t i = 0; i < judge->asked.slot_count; i++)
         types[i] = judge->asked.slots[i].type;
     rowsets_bind_condition(kept, types);
-    iso_free(types);
     for (uint32_t i = 0; i < where->column_count; i++)
         judge->asked.slots[i].is_integer |= where->columns[i].meets_numbers;
     judge->asked.where = where;
@@ -391,6 +391,22 @@ static bool is_sorted(const iso_atom *atoms, uint32_t count)
 
 ISO_ORDER_BY_TWO(compare_owns, struct rowsets_own, parts, column)
 
+/* Room for the slots of a row. */
+static void make_cells(struct judge *judge)
+{
+    struct rowsets_room *room = &judge->room;
+    uint32_t width = judge->asked.slot_count + 1;
+    if (width > room->width) {
+        room->cells = iso_reallocate(room->cells, width * sizeof *room->cells);
+        room->scalars = iso_reallocate(room->scalars, width * sizeof *room->scalars);
+        room->width = width;
+    }
+    memset(room->cells, 0, width * sizeof *room->cells);
+    memset(room->scalars, 0, width * sizeof *room->scalars);
+    judge->row.cells = room->cells;
+    judge->scalars = room->scalars;
+}
+
 static bool make_ready(struct judge *judge)
 {
     struct rowsets_query *query = judge->query;
@@ -402,18 +418,25 @@ static bool make_ready(struct judge *judge)
         read_key(judge);
     bool fine =
         query->is_range || (read_where(judge) && read_bounds(judge) && judge_read_returned(judge));
-    judge->row.cells = iso_allocate_zeroed(judge->asked.slot_count + 1, sizeof *judge->row.cells);
-    judge->scalars = iso_allocate_zeroed(judge->asked.slot_count + 1, sizeof *judge->scalars);
+    make_cells(judge);
     judge->is_altered = is_altered(&judge->engine->store.tables[judge->table], query);
     return fine;
 }
 
+void rowsets_release_room(struct rowsets_room *room)
+{
+    ISO_FREE_ALL(room->slots, room->lists, room->cells, room->scalars);
+}
+
 static void release(struct judge *judge)
 {
-    judge_release_returned(judge);
+    if (judge->query->returned != ISO_ABSENT)
+        judge_release_returned(judge);
     iso_json_release(&judge->texts.reader);
-    iso_bounds_release(&judge->asked.bounds);
-    ISO_FREE_ALL(judge->asked.slots, judge->row.cells, judge->scalars, judge->scope.lists);
+    if (judge->asked.bounds.part_count)
+        iso_bounds_release(&judge->asked.bounds);
+    rowsets_release_room(&judge->engine->room);
+    judge->engine->room = judge->room;
     iso_text_release(&judge->texts.room);
     iso_text_release(&judge->texts.parts);
     iso_text_release(&judge->texts.json);
@@ -450,6 +473,8 @@ static void start(struct judge *judge, struct iso_rowsets *engine, struct rowset
     assert(query->table_number < engine->store.table_count);
     *judge = (struct judge){
         .engine = engine, .query = query, .table = query->table_number, .blocker = ISO_NONE};
+    judge->room = engine->room;
+    engine->room = (struct rowsets_room){0};
     iso_json_init(&judge->texts.reader);
 }
 

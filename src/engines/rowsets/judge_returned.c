@@ -43,7 +43,8 @@ uint32_t judge_add_slot(struct judge *judge, struct iso_json_text name, bool is_
     const struct iso_rowsets *engine = judge->engine;
     const struct iso_rowsets_options *options = &engine->options;
     char table[ISO_ATOM_TEXT_MAX], buffer[ISO_ATOM_TEXT_MAX];
-    ISO_GROW(judge->asked.slots, judge->asked.slot_count, judge->asked.slot_capacity);
+    ISO_GROW(judge->room.slots, judge->asked.slot_count, judge->room.slots_capacity);
+    judge->asked.slots = judge->room.slots;
     struct judge_slot *slot = &judge->asked.slots[judge->asked.slot_count];
     *slot = (struct judge_slot){.column = find_column(judge, name, is_exact), .part = ISO_NONE};
     if (slot->column == ISO_NONE)

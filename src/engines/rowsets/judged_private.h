@@ -63,7 +63,7 @@ struct judge_asked {
     bool of_integers; /* keys of one integer lie between these two, others as `bounds` say */
     int64_t least, most;
     struct judge_slot *slots;
-    uint32_t slot_count, slot_capacity;
+    uint32_t slot_count;
 };
 
 /* Its answer beside rows (judge_returned.c). */
@@ -83,7 +83,7 @@ struct judge_scope {
     struct judge_entries {
         uint32_t index, entry; /* of the table; the first entry */
     } * lists;
-    uint32_t list_count, list_capacity;
+    uint32_t list_count;
     uint32_t looked_at, counted;
 };
 
@@ -113,6 +113,7 @@ struct judge {
     struct judge_reported reported;
     struct judge_row row;
     struct iso_scalar *scalars; /* by slot, of the row */
+    struct rowsets_room room;   /* the engine's, for as long */
     struct judge_texts texts;
     uint32_t reasons; /* why it is undecided: bits by enum iso_unjudged */
     uint64_t doubtful_rows;

@@ -53,6 +53,7 @@ void iso_rowsets_free(struct iso_rowsets *engine)
     ISO_FREE_ALL(engine->block.known, engine->block.plain, engine->block.writes,
                  engine->block.ahead.list, engine->block.texts.list, engine->block.seeks.list);
     iso_text_release(&engine->text);
+    rowsets_release_room(&engine->room);
     rowsets_forget_conditions(engine);
     iso_free(engine);
 }

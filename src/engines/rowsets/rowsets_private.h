@@ -278,6 +278,15 @@ struct rowsets_condition {
 };
 enum { ROWSETS_CONDITIONS = 256 };
 
+/* What a query that is judged needs room for, which the next one uses again (judge_query.c). */
+struct rowsets_room {
+    struct judge_slot *slots;
+    struct judge_entries *lists;
+    struct judge_cell *cells;
+    struct iso_scalar *scalars;
+    uint32_t slots_capacity, lists_capacity, width; /* of cells, and of scalars */
+};
+
 /* How far things are known (queue.c, forget.c). */
 struct rowsets_time {
     uint64_t watermark, floor; /* below the floor only the newest versions are kept */
@@ -294,7 +303,8 @@ struct iso_rowsets {
     struct iso_atoms atoms; /* of all of them */
     uint32_t atoms_kept;    /* how many there were when they were collected last */
     struct iso_rowsets_stats stats;
-    struct iso_text text;    /* scratch */
+    struct iso_text text; /* scratch */
+    struct rowsets_room room;
     bool is_closed;          /* tables that it does not have are none of its own */
     bool is_timeless;        /* nothing says when transactions ran: rowsets_time_of does */
     const uint64_t *moments; /* NULL, or when they ran for all that (iso_rowsets_explained) */
@@ -442,6 +452,7 @@ void rowsets_fetch_asked(struct iso_rowsets *engine, struct rowsets_query *const
 /* check.c: all of a finished history; its queries wait. */
 void rowsets_take_all(struct iso_rowsets *engine, const struct iso_history *history);
 
+void rowsets_release_room(struct rowsets_room *room);
 /* judge_query.c: what it waits for, or ISO_NONE: it is final. */
 enum rowsets_finality {
     ROWSETS_BY_DEADLINE, /* what is found may be retracted, and the query is not done with */

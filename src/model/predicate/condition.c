@@ -224,8 +224,9 @@ void iso_condition_bind(struct iso_condition *condition, const struct iso_scalar
     struct iso_text *spelt = &condition->spelt;
     spelt->used = 0;
     condition->misfit = 0;
-    condition->constants = iso_reallocate(condition->constants,
-                                          condition->constant_count * sizeof *condition->constants);
+    if (!condition->constants)
+        condition->constants =
+            iso_allocate(condition->constant_count * sizeof *condition->constants);
     bind_derived(condition, types);
     for (uint32_t i = 0; i < condition->constant_count; i++) {
         const struct condition_literal *literal = &condition->literals[i];
