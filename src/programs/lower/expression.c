@@ -424,10 +424,7 @@ void lower_check_planned(struct lowering *lowering, const PgQuery__Node *node, u
     struct parts parts = {lowering, false, false};
     lower_each_node(&node->base, find_parts, &parts);
     uint32_t left = 10000;
-    int64_t number;
-    bool of_row = parts.columns && node->node_case == PG_QUERY__NODE__NODE_A_EXPR &&
-                  lower_constant_of(lowering, fails, &number); /* one that never changes */
-    bool early = !parts.columns || (!of_row && !reads(lowering->program, fails, &left));
+    bool early = !parts.columns || !reads(lowering->program, fails, &left);
     if (early && (lowering->at.planned || (!parts.variables && !parts.columns)))
         lower_refuse_node(lowering, node,
                           "what names no column and can be out of range, in a query");
