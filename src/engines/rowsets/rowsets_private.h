@@ -452,13 +452,13 @@ void rowsets_fetch_asked(struct iso_rowsets *engine, struct rowsets_query *const
 /* check.c: all of a finished history; its queries wait. */
 void rowsets_take_all(struct iso_rowsets *engine, const struct iso_history *history);
 
-void rowsets_release_room(struct rowsets_room *room);
 /* judge_query.c: what it waits for, or ISO_NONE: it is final. */
 enum rowsets_finality {
     ROWSETS_BY_DEADLINE, /* what is found may be retracted, and the query is not done with */
     ROWSETS_FINAL,
     ROWSETS_LAST /* no outcome is waited for any more */
 };
+void rowsets_release_room(struct rowsets_room *room);
 uint32_t rowsets_judge(struct iso_rowsets *engine, struct rowsets_query *query,
                        enum rowsets_finality finality);
 
