@@ -549,6 +549,9 @@ void lower_statement(struct lowering *lowering, const PgQuery__Node *node,
 
 bool lower_prepare_body(struct lowering *lowering, struct function *function);
 void lower_function(struct lowering *lowering, struct function *function);
+
+/* ---- body_reader.c ---- */
+
 uint32_t lower_find_variable(const struct lowering *lowering, const char *name);
 
 /* ---- psql.c ---- */
