@@ -34,6 +34,7 @@ struct suite_request {
     } kind;
     const char *name; /* of a database; NULL: of all */
     const struct observe_asked *asked;
+    const struct observe_given *given;
     int answer;
     bool is_over; /* nobody answers any more */
 };
@@ -141,7 +142,8 @@ static enum iso_status open_recorder(struct suite *suite, struct iso_error *erro
 
 /* ---- what loops ask ---- */
 
-static int ask(struct suite *suite, int kind, const char *name, const struct observe_asked *asked)
+static int ask(struct suite *suite, int kind, const char *name, const struct observe_asked *asked,
+               const struct observe_given *given)
 {
     struct suite_request *request = &suite->request;
     int answer = -1;
@@ -151,6 +153,7 @@ static int ask(struct suite *suite, int kind, const char *name, const struct obs
     if (!request->is_over) {
         request->name = name;
         request->asked = asked;
+        request->given = given;
         request->kind = kind;
         pthread_cond_broadcast(&request->changed);
         while (request->kind && !request->is_over)
@@ -164,22 +167,23 @@ static int ask(struct suite *suite, int kind, const char *name, const struct obs
 
 static int admit(void *context, const char *database)
 {
-    return ask(context, REQUEST_ADMIT, database, NULL);
+    return ask(context, REQUEST_ADMIT, database, NULL, NULL);
 }
 
 static void yield(void *context, const char *database)
 {
-    ask(context, REQUEST_YIELD, database, NULL);
+    ask(context, REQUEST_YIELD, database, NULL, NULL);
 }
 
 static bool ask_catalog(void *context, const char *database, const struct observe_asked *asked)
 {
-    return ask(context, REQUEST_ASK, database, asked) > 0;
+    return ask(context, REQUEST_ASK, database, asked, NULL) > 0;
 }
 
-static void look(void *context, const char *database, enum observe_look what)
+static void look(void *context, const char *database, enum observe_look what,
+                 const struct observe_given *given)
 {
-    ask(context, REQUEST_LOOK + (int)what, database, NULL);
+    ask(context, REQUEST_LOOK + (int)what, database, NULL, given);
 }
 
 static enum iso_status take_records(struct suite *suite, struct iso_error *error);
@@ -223,17 +227,28 @@ static void close_bases(struct suite *suite, const char *database)
     }
 }
 
-static void look_at(const struct suite *suite, const char *database, enum observe_look what)
+static void look_at(const struct suite *suite, const struct suite_request *request)
 {
+    enum observe_look what = (enum observe_look)(request->kind - REQUEST_LOOK);
+    struct suite_definition definition = {.what = what == OBSERVE_LOOK_BEHIND
+                                                      ? SUITE_DEFINES_NOTHING
+                                                  : what == OBSERVE_LOOK_NEXT ? SUITE_DEFINES_NEXT
+                                                  : what == OBSERVE_LOOK_SEVERAL ? SUITE_DEFINES_ANY
+                                                                                 : SUITE_DEFINES};
+    if (request->given) {
+        definition.names = request->given->names.list;
+        definition.count = request->given->names.count;
+        definition.is_any = request->given->is_any;
+    }
     for (uint32_t i = 0; i < suite->base_count; i++) {
         struct suite_base *base = suite->bases[i];
         struct iso_error error = {.status = ISO_OK};
-        if (base->is_open && !strcmp(base->facts.name, database) &&
-            suite_base_look(base, &error) != ISO_OK)
+        if (!base->is_open || strcmp(base->facts.name, request->name) != 0)
+            continue;
+        if (what != OBSERVE_LOOK_NEXT && suite_base_look(base, &error) != ISO_OK)
             give_up(base, &error);
-        else if (base->is_open && !strcmp(base->facts.name, database))
-            suite_tables_define(&base->changes.tables, what != OBSERVE_LOOK_BEHIND,
-                                what == OBSERVE_LOOK_SEVERAL);
+        else
+            suite_tables_define(&base->changes.tables, &definition);
     }
 }
 
@@ -257,7 +272,7 @@ static void serve(struct suite *suite)
     else if (request->kind == REQUEST_ASK)
         request->answer = answer_catalog(suite, request->name, request->asked);
     else if (request->kind >= REQUEST_LOOK)
-        look_at(suite, request->name, (enum observe_look)(request->kind - REQUEST_LOOK));
+        look_at(suite, request);
     request->kind = REQUEST_NONE;
     pthread_cond_broadcast(&request->changed);
     pthread_mutex_unlock(&request->lock);

@@ -13,10 +13,11 @@
 #define ESCAPED(name) "replace(replace(replace(replace(" name \
     ", '%', '%25'), '/', '%2F'), ',', '%2C'), '#', '%23')"
 /* xmin of a system column's row is the transaction that made the table, and its cmin the command;
- * of the others', the last one that changed the column; of the row type's, the one that gave it its
- * name. Columns that came or changed behind the making are of another command, too; those that got
- * their default with the making are of the next one, and no column that comes later is: that gets
- * its default one further on. Planning takes longer than reading. */
+ * of the others', the last one that changed the column; of the row type's, the one that gave it
+ * its name. Columns that came or changed behind the making are of another command, too; those that
+ * got their default with the making are of the next one, and no column that comes later is: that
+ * gets its default one further on. Likewise the row type, and the schema: what was renamed behind
+ * the making has rows in the log under another name. Planning takes longer than reading. */
 static const char prepare[] =
     "PREPARE isochron_tables AS SELECT quote_ident(n.nspname) || '.' || quote_ident(c.relname), "
     "(SELECT string_agg(quote_ident(a.attname), ',' ORDER BY k.at) FROM pg_index i, "
@@ -29,7 +30,9 @@ static const char prepare[] =
     "FROM pg_attribute a WHERE a.attrelid = c.oid AND a.attnum > 0), "
     "c.oid, s.xmin, NOT EXISTS (SELECT FROM pg_attribute a "
     "WHERE a.attrelid = c.oid AND a.attnum > 0 AND (a.xmin <> s.xmin OR "
-    "a.cmin::text::int8 NOT IN (s.cmin::text::int8, s.cmin::text::int8 + a.atthasdef::int))), "
+    "a.cmin::text::int8 NOT IN (s.cmin::text::int8, s.cmin::text::int8 + a.atthasdef::int))) "
+    "AND t.cmin::text::int8 <= s.cmin::text::int8 + 1 "
+    "AND (n.xmin <> s.xmin OR n.cmin::text::int8 <= s.cmin::text::int8 + 1), "
     "CASE WHEN n.nspname || c.relname !~ ';' AND c.relpersistence = 'p' THEN replace(" ESCAPED("n.nspname") ", '.', '%2E') "
     "|| '.' || " ESCAPED("c.relname") " END, t.xmin, "
     "quote_ident(n.nspname) || '.\"' || replace(c.relname, '\"', '\"\"'), "
@@ -54,6 +57,8 @@ void suite_tables_release(struct suite_tables *tables)
     }
     iso_number_map_release(&tables->by_name);
     iso_number_map_release(&tables->by_oid);
+    iso_number_map_release(&tables->by_given);
+    iso_free(tables->given.list);
     suite_snapshots_release(&tables->snapshots);
     iso_free(tables->list);
     *tables = (struct suite_tables){0};
@@ -162,6 +167,34 @@ static void label(struct suite_table *table, const char *open, uint32_t number)
     iso_text_release(&text);
 }
 
+/* Of "public.\"A\"" the A. */
+static uint64_t hash_without_schema(const char *name)
+{
+    struct iso_text bare = {0};
+    bool is_quoted = false;
+    for (; *name && (is_quoted || *name != '.'); name++)
+        is_quoted ^= *name == '"';
+    name += *name == '.';
+    is_quoted = *name == '"';
+    for (name += is_quoted; *name && (!is_quoted || *name != '"' || name[1] == '"'); name++) {
+        iso_text_put_bytes(&bare, name, 1);
+        name += is_quoted && *name == '"';
+    }
+    uint64_t hash = iso_hash_text(bare.bytes, bare.used);
+    iso_text_release(&bare);
+    return hash;
+}
+
+/* Where in the log the statement stands that gave it its name. */
+static uint64_t take_given(struct suite_tables *tables, const char *name)
+{
+    uint32_t given = iso_number_map_get(&tables->by_given, hash_without_schema(name));
+    uint64_t place = given == ISO_NUMBER_NONE ? UINT64_MAX : tables->given.list[given];
+    if (given != ISO_NUMBER_NONE)
+        tables->given.list[given] = UINT64_MAX;
+    return place > tables->any ? place : tables->any;
+}
+
 static void add(struct suite_tables *tables, struct suite_table table, const char *open,
                 const struct suite_reading *reading)
 {
@@ -174,7 +207,7 @@ static void add(struct suite_tables *tables, struct suite_table table, const cha
     table.is_alone = table.of_name == ISO_NUMBER_NONE ||
                      tables->list[table.of_name].reading + 1 < tables->readings;
     table.has_begun = reading->is_first;
-    table.defined = tables->defined;
+    table.defined = take_given(tables, table.name);
     table.since = reading->is_first ? 0 : reading->answered;
     table.from = reading->is_first ? 0 : table.place;
     label(&table, open, number);
@@ -217,10 +250,27 @@ void suite_tables_take(struct suite_tables *tables, const struct suite_reading *
         tables->list[i].is_gone |= tables->list[i].reading != tables->readings;
 }
 
-void suite_tables_define(struct suite_tables *tables, bool defines, bool is_several)
+static void give(struct suite_tables *tables, const char *name)
 {
-    if (defines || tables->defined == UINT64_MAX)
-        tables->defined = is_several ? UINT64_MAX : tables->place;
+    uint64_t hash = iso_hash_text(name, strlen(name));
+    uint32_t known = iso_number_map_get(&tables->by_given, hash);
+    if (known == ISO_NUMBER_NONE) {
+        iso_number_map_put(&tables->by_given, hash, tables->given.count);
+        ISO_APPEND(tables->given, tables->place);
+    } else {
+        tables->given.list[known] = tables->place;
+    }
+}
+
+void suite_tables_define(struct suite_tables *tables, const struct suite_definition *definition)
+{
+    bool is_any = definition->what == SUITE_DEFINES_ANY,
+         is_read = definition->what != SUITE_DEFINES_NEXT;
+    uint64_t place = is_any ? UINT64_MAX : tables->place;
+    if (definition->is_any || is_any || (is_read && tables->any == UINT64_MAX))
+        tables->any = place;
+    for (uint32_t i = 0; i < definition->count; i++)
+        give(tables, definition->names[i]);
 }
 
 enum iso_status suite_tables_read(struct suite_tables *tables, struct iso_database *database,

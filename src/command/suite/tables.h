@@ -15,6 +15,7 @@
 #pragma once
 
 #include "base/error.h"
+#include "base/memory.h"
 #include "base/number_map.h"
 #include "base/text.h"
 #include "database/database.h"
@@ -37,11 +38,12 @@ struct suite_table {
     uint64_t changed;         /* of its last change, while it has no key */
     uint32_t file;            /* what it has on disk */
     uint32_t keyless;         /* the table that it was before it got its key; or ISO_NUMBER_NONE */
-    uint64_t defined;         /* before that its maker may have written another of its name */
+    uint64_t defined;         /* before that its maker may have written another of its name:
+                                 UINT64_MAX: nobody was told what gave it that name */
     uint32_t seen;            /* of `snapshots`: up to that of the last reading that has it */
     uint32_t truncated;       /* the last transaction that emptied it; 0: none did */
     uint64_t left_out;        /* reads of it that were recorded, and are not judged */
-    bool is_plain;            /* no column of it was changed since it was made */
+    bool is_plain;            /* neither a column nor its name was changed since it was made */
     bool is_new;              /* it was made meanwhile: empty */
     bool is_alone;            /* the reading before its first one had none of its name */
     bool is_met;              /* it holds what nobody knows when it begins */
@@ -56,11 +58,16 @@ struct suite_tables {
     struct suite_table *list; /* each behind those that were there before */
     uint32_t count, capacity;
     uint32_t readings;
-    uint64_t place;   /* in the log, just before the last reading */
-    uint64_t defined; /* of the last statement that was told; UINT64_MAX: several may still come */
+    uint64_t place; /* in the log, just before the last reading */
+    /* Of the last statement that may have given a table any name; UINT64_MAX: it may still do so.
+     * And of each name that a statement was told to give (by_given); UINT64_MAX: some table has it
+     * since. */
+    uint64_t any;
+    ISO_LIST(uint64_t) given;
     struct suite_snapshots snapshots;      /* also from before each reading */
     uint32_t beginning;                    /* tables that have not begun */
     struct iso_number_map by_name, by_oid; /* the newest */
+    struct iso_number_map by_given;        /* names without schemas */
 };
 
 /* A reading of the catalog; nanoseconds. The first one is of the snapshot of the slot. */
@@ -75,8 +82,19 @@ void suite_tables_take(struct suite_tables *tables, const struct suite_reading *
 /* Reads them. The first time all are there from the start. */
 enum iso_status suite_tables_read(struct suite_tables *tables, struct iso_database *database,
                                   bool is_first, struct iso_error *error);
-/* A statement that defines is about to follow the last reading; or a text of several. */
-void suite_tables_define(struct suite_tables *tables, bool defines, bool is_several);
+/* What is about to follow the last reading: names, without schemas, that it gives to tables. */
+struct suite_definition {
+    enum {
+        SUITE_DEFINES_NOTHING,
+        SUITE_DEFINES,
+        SUITE_DEFINES_NEXT, /* right behind another definition: the reading is of before that */
+        SUITE_DEFINES_ANY   /* a text of which nobody knows what it defines, and how often */
+    } what;
+    const char *const *names;
+    uint32_t count;
+    bool is_any; /* other names, too */
+};
+void suite_tables_define(struct suite_tables *tables, const struct suite_definition *definition);
 void suite_tables_release(struct suite_tables *tables);
 
 /* Whose a transaction's change of that name at that place is, or NULL: nobody's for sure. */

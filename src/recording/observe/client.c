@@ -36,12 +36,24 @@ static void yield_databases(const struct observed *observed, const struct text *
     }
 }
 
+/* The table that the statement makes; NULL: none. */
+static const PgQuery__RangeVar *made_by(const PgQuery__Node *node)
+{
+    const PgQuery__IntoClause *into = NULL;
+    if (node->node_case == PG_QUERY__NODE__NODE_CREATE_STMT)
+        return node->create_stmt->relation;
+    if (node->node_case == PG_QUERY__NODE__NODE_CREATE_TABLE_AS_STMT)
+        into = node->create_table_as_stmt->into;
+    else if (node->node_case == PG_QUERY__NODE__NODE_SELECT_STMT)
+        into = node->select_stmt->into_clause;
+    return into ? into->rel : NULL;
+}
+
 static bool may_define(const PgQuery__Node *node, bool *is_several)
 {
     switch (node ? node->node_case : PG_QUERY__NODE__NODE__NOT_SET) {
     case PG_QUERY__NODE__NODE_ALTER_TABLE_STMT:
     case PG_QUERY__NODE__NODE_ALTER_OBJECT_SCHEMA_STMT:
-    case PG_QUERY__NODE__NODE_CREATE_STMT:
     case PG_QUERY__NODE__NODE_DROP_STMT:
     case PG_QUERY__NODE__NODE_RENAME_STMT:
         return true;
@@ -49,18 +61,11 @@ static bool may_define(const PgQuery__Node *node, bool *is_several)
     case PG_QUERY__NODE__NODE_DO_STMT:
         *is_several = true;
         return true;
-    default:
+    case PG_QUERY__NODE__NODE__NOT_SET:
         return false;
+    default:
+        return made_by(node) != NULL;
     }
-}
-
-/* The table that the statement makes; NULL: none. */
-static const PgQuery__RangeVar *made_by(const PgQuery__Node *node)
-{
-    return node->node_case == PG_QUERY__NODE__NODE_CREATE_STMT ? node->create_stmt->relation
-           : node->node_case == PG_QUERY__NODE__NODE_CREATE_TABLE_AS_STMT
-               ? node->create_table_as_stmt->into->rel
-               : NULL;
 }
 
 static bool may_be_the_same(const PgQuery__RangeVar *one, const PgQuery__RangeVar *other)
@@ -89,11 +94,29 @@ static bool names_each_once(const struct plan *plan)
     return true;
 }
 
+static struct observe_given names_given(const struct plan *plan)
+{
+    struct observe_given given = {.is_any = false};
+    for (uint32_t i = 0; i < plan->count; i++) {
+        const PgQuery__Node *node = plan->statements[i].node;
+        const PgQuery__RangeVar *made = node ? made_by(node) : NULL;
+        if (made)
+            ISO_APPEND(given.names, made->relname);
+        else if (node && node->node_case == PG_QUERY__NODE__NODE_RENAME_STMT)
+            ISO_APPEND(given.names, node->rename_stmt->newname);
+        given.is_any |=
+            node && (node->node_case == PG_QUERY__NODE__NODE_ALTER_OBJECT_SCHEMA_STMT ||
+                     (node->node_case == PG_QUERY__NODE__NODE_RENAME_STMT &&
+                      node->rename_stmt->rename_type == PG_QUERY__OBJECT_TYPE__OBJECT_SCHEMA));
+    }
+    return given;
+}
+
 void observed_look_behind(struct observed *observed)
 {
     const struct observe_host *host = &observed->world->shared->host;
     if (host->look && observed->database && observed->has_defined)
-        host->look(host->context, observed->database->name, OBSERVE_LOOK_BEHIND);
+        host->look(host->context, observed->database->name, OBSERVE_LOOK_BEHIND, NULL);
     observed->has_defined = false;
 }
 
@@ -113,12 +136,20 @@ static bool may_mean(const struct plan_statement *statement)
     }
 }
 
-/* One right behind another: the transaction wrote nothing between. */
-static bool is_next_definition(struct observed *observed, bool defines, bool is_several, bool means)
+/* Whether it writes rows, as far as that is known. */
+static bool may_fill(const struct plan_statement *statement, bool defines)
 {
-    bool is_next = defines && !is_several && observed->just_defined;
+    return may_mean(statement) &&
+           (!defines || statement->node->node_case == PG_QUERY__NODE__NODE_CREATE_TABLE_AS_STMT ||
+            statement->node->node_case == PG_QUERY__NODE__NODE_SELECT_STMT);
+}
+
+/* One right behind another: the transaction wrote nothing between. */
+static bool is_next_definition(struct observed *observed, bool defines, bool fills, bool means)
+{
+    bool is_next = defines && !fills && observed->just_defined;
     if (means)
-        observed->just_defined = defines && !is_several;
+        observed->just_defined = defines && !fills;
     return is_next;
 }
 
@@ -127,21 +158,27 @@ static bool is_next_definition(struct observed *observed, bool defines, bool is_
 static void look_at_catalog(struct observed *observed, const struct text *text)
 {
     const struct observe_host *host = &observed->world->shared->host;
-    bool defines = false, means = false, is_several = !names_each_once(text->plan);
+    bool defines = false, means = false, is_several = !names_each_once(text->plan), fills = false;
     if (!host->look || !observed->database)
         return;
     for (uint32_t i = 0; i < text->plan->count; i++) {
-        defines |= may_define(text->plan->statements[i].node, &is_several);
+        bool defines_here = may_define(text->plan->statements[i].node, &is_several);
+        defines |= defines_here;
+        fills |= may_fill(&text->plan->statements[i], defines_here);
         means |= may_mean(&text->plan->statements[i]);
     }
     bool is_behind =
         observed->has_defined && means && !observed->doubt.defines && !observed->pending.count;
-    bool is_next = is_next_definition(observed, defines, is_several, means);
-    if ((defines && !is_next) || is_behind)
+    bool is_next = is_next_definition(observed, defines, fills || is_several, means);
+    struct observe_given given = names_given(text->plan);
+    if (defines || is_behind)
         host->look(host->context, observed->database->name,
                    !defines     ? OBSERVE_LOOK_BEHIND
                    : is_several ? OBSERVE_LOOK_SEVERAL
-                                : OBSERVE_LOOK_DEFINITION);
+                   : is_next    ? OBSERVE_LOOK_NEXT
+                                : OBSERVE_LOOK_DEFINITION,
+                   &given);
+    iso_free(given.names.list);
     observed->will_define = defines;
     observed->has_defined = defines || (observed->has_defined && !is_behind);
 }

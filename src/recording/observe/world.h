@@ -12,6 +12,7 @@
 #include <stdbool.h>
 
 #include "base/clock.h"
+#include "base/memory.h"
 #include "iso/recorder.h"
 #include "observe/catalog.h"
 #include "observe/plan.h"
@@ -73,8 +74,20 @@ struct observe_database {
     struct observe_database *next;
 };
 
-/* What comes next: no definition, one, or a text with any number of them. */
-enum observe_look { OBSERVE_LOOK_BEHIND, OBSERVE_LOOK_DEFINITION, OBSERVE_LOOK_SEVERAL };
+/* What comes next: no definition; one; one right behind another, of which only the names are told;
+ * or a text with any number of them. */
+enum observe_look {
+    OBSERVE_LOOK_BEHIND,
+    OBSERVE_LOOK_DEFINITION,
+    OBSERVE_LOOK_NEXT,
+    OBSERVE_LOOK_SEVERAL
+};
+
+/* The names, without their schemas, that definitions give to tables; `is_any`: or others. */
+struct observe_given {
+    ISO_LIST(const char *) names;
+    bool is_any;
+};
 
 /* Always the same query: who is asked may prepare it. */
 struct observe_asked {
@@ -102,7 +115,8 @@ struct observe_shared {
     struct observe_host {
         int (*admit)(void *context, const char *database);
         void (*yield)(void *context, const char *database);
-        void (*look)(void *context, const char *database, enum observe_look what);
+        void (*look)(void *context, const char *database, enum observe_look what,
+                     const struct observe_given *given);
         bool (*ask)(void *context, const char *database, const struct observe_asked *asked);
         void *context;
     } host;

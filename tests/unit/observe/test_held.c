@@ -134,9 +134,10 @@ static void a_newer_catalog_says_more(void **state)
     }
 }
 
-static void look(void *context, const char *database, enum observe_look what)
+static void look(void *context, const char *database, enum observe_look what,
+                 const struct observe_given *given)
 {
-    (void)context, (void)database, (void)what;
+    (void)context, (void)database, (void)what, (void)given;
 }
 
 /* A session that has nothing to do is not held up by a catalog that nobody changed: a check is enough. */

@@ -891,7 +891,7 @@ static void of_rows_that_are_made_of_columns_there_is_a_number(void **state)
 /* ---- beside a host that has a connection of its own ---- */
 
 struct host {
-    int looks[3];
+    int looks[OBSERVE_LOOK_SEVERAL + 1];
     bool is_dropped;
 };
 
@@ -901,9 +901,10 @@ static int admit(void *context, const char *database)
     return 0;
 }
 
-static void look(void *context, const char *database, enum observe_look what)
+static void look(void *context, const char *database, enum observe_look what,
+                 const struct observe_given *given)
 {
-    (void)database;
+    (void)database, (void)given;
     ((struct host *)context)->looks[what]++;
 }
 

@@ -140,7 +140,10 @@ static void a_table_that_gets_a_key_inherits_its_rows(void **state)
                                                "public.n", "30", "public.\"n", "150", "7"};
     for (int is_changed = 0; is_changed < 2; is_changed++) {
         struct scene scene;
+        static const char *const names[] = {"n"};
         begin(&scene);
+        suite_tables_define(&scene.changes.tables,
+                            &(struct suite_definition){SUITE_DEFINES, names, 1, false});
         read_again(&scene, keyless, 1, 20, "31:31:");
         takes(&scene, 100, "BEGIN 30");
         takes(&scene, 101, "table public.n: INSERT: a[integer]:1");

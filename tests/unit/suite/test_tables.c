@@ -136,6 +136,42 @@ static void one_that_gets_a_key_knows_what_it_was(void **state)
     suite_tables_release(&tables);
 }
 
+static void is_told(struct suite_tables *tables, int what, const char *name, uint64_t place)
+{
+    tables->place = place;
+    suite_tables_define(tables, &(struct suite_definition){what, &name, name != NULL, false});
+}
+
+/* From where on what its maker did to its name is surely of the table: from the statement on that
+ * gave it the name, if that was told, and nothing behind it that may have given any. */
+static void a_table_has_its_name_from_the_statement_on_that_gave_it(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *catalog, *told;
+        int then; /* told at 150, of nothing */
+        uint64_t defined;
+    } cases[] = {{"public.a", "a", SUITE_DEFINES, 100},
+                 {"public.a", "a", SUITE_DEFINES_NEXT, 100},
+                 {"public.a", "b", SUITE_DEFINES, UINT64_MAX},
+                 {"public.a", NULL, SUITE_DEFINES, UINT64_MAX},
+                 {"public.a", "a", SUITE_DEFINES_ANY, UINT64_MAX},
+                 {"\"s.\"\"1\".\"A\"\"b\"", "A\"b", SUITE_DEFINES_NOTHING, 100}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct suite_tables tables = {.count = 0};
+        const struct row made = {cases[i].catalog, "id", "1 id;25", "5", "25", "25", "200"},
+                         again = {cases[i].catalog, "id", "1 id;35", "6", "35", "35", "300"};
+        read_again(&tables, "20:20:", 10, NULL, 0);
+        is_told(&tables, SUITE_DEFINES, cases[i].told, 100);
+        is_told(&tables, cases[i].then, NULL, 150);
+        read_again(&tables, "30:30:", 20, &made, 1);
+        assert_int_equal(tables.list[0].defined, cases[i].defined);
+        read_again(&tables, "40:40:", 30, &again, 1); /* what made that was not told */
+        assert_int_equal(tables.list[1].defined, UINT64_MAX);
+        suite_tables_release(&tables);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -144,6 +180,7 @@ int main(void)
         cmocka_unit_test(the_next_of_a_name_is_another_table),
         cmocka_unit_test(one_that_is_altered_or_renamed_is_another_table_that_is_not_new),
         cmocka_unit_test(one_that_gets_a_key_knows_what_it_was),
+        cmocka_unit_test(a_table_has_its_name_from_the_statement_on_that_gave_it),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
