@@ -80,7 +80,7 @@ static bool may_be_the_same(const PgQuery__RangeVar *one, const PgQuery__RangeVa
 static bool names_each_once(const struct plan *plan)
 {
     bool has_made = false;
-    for (uint32_t i = 0; i < plan->count; i++) {
+    for (uint32_t i = 0; i < plan->count && plan->count > 1; i++) {
         const PgQuery__Node *node = plan->statements[i].node;
         if (!node || node->node_case == PG_QUERY__NODE__NODE_RENAME_STMT ||
             node->node_case == PG_QUERY__NODE__NODE_ALTER_OBJECT_SCHEMA_STMT ||
